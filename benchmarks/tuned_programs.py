@@ -199,7 +199,8 @@ def tries(settings: Settings, platform: Platform, folder: Path) -> Tries:
         return Tries(selected=selected)
     sections = write_patterns(trace, summary, selected.calls, folder / "study")
     launch = Launch(mpi="auto", command=user_command(["mpirun", "-n", str(program.file.ranks), "program"]))
-    study = write_study(sections, program.name, launch, folder / "study" / "study.toml")
+    study = folder / "study" / "study.toml"
+    write_study(sections, program.name, launch, study)
     measured = simulated_study(study, platform, folder / "results")
     traced = traced_program(trace, summary, measurements(measured, trace.headers[0].library))
     chosen = complete(traced.predicted())

@@ -74,11 +74,11 @@ def test_every_fault_of_a_study_is_named_at_once() -> None:
     with pytest.raises(offbeat.BadInput) as refused:
         offbeat.Study.of("reduc", 5, 0, shapes="ascending", nonsense=1)
     lines = str(refused.value).splitlines()
-    assert [line.split(":")[2].strip() for line in lines] == [
+    assert [line.split(":")[0] for line in lines] == [
         "nonsense",
         "collective[0].names",
-        "collective[0].sizes",
         "processes.p",
+        "collective[0].sizes",
     ]
 
 

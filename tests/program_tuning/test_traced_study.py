@@ -15,7 +15,7 @@ from trace_factory import files, pattern_trace, summary_of, write
 from offbeat.libraries.launch.user_command import user_command
 from offbeat.model.pattern import pattern_file, replay_file
 from offbeat.model.study.case_expansion import groups, pattern_rows
-from offbeat.model.study.study_file import LoadedStudy, load
+from offbeat.model.study.study_file import LoadedStudy, from_structure, load
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.recommendation import sentence, tuning_order
 from offbeat.tuning.pipeline.conclusion import unmeasured_note
@@ -34,7 +34,10 @@ def study_of(trace: Path, folder: Path) -> LoadedStudy:
     selected = selected_from(trace)
     summary = summary_of(trace)
     sections = write_patterns(open_trace(trace), summary, selected.calls, folder)
-    return load(write_study(sections, summary.program, LAUNCH, folder / "study.toml"))
+    path = folder / "study.toml"
+    study = from_structure(write_study(sections, summary.program, LAUNCH, path), path)
+    assert load(path).study == study.study
+    return study
 
 
 def test_the_study_has_the_traced_call_its_arrivals_its_skew_and_the_launch(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from offbeat.base.errors import BadInput
 from offbeat.measurement.results.read import Results, read_study
 from offbeat.measurement.results.schema import CASES, REPETITIONS, polars_schema
 from offbeat.model.study.case_expansion import groups, pattern_rows
-from offbeat.model.study.study_file import loads
 from offbeat.presentation.reproduction import claims, figure4
 from offbeat.presentation.reproduction.maps import Map, Square, algorithms_of, map_figure, maps
 
@@ -54,7 +53,7 @@ def simulated(tmp_path_factory):
 
 
 def test_the_whole_figure_is_what_the_paper_describes():
-    study = loads(figure4.study_text(selected_part()), "figure4.toml").study
+    study = figure4.study(selected_part())
     asked = groups(study)
     assert {group.collective for group in asked} == {"reduce", "allreduce", "alltoall"}
     assert sorted({group.bytes for group in asked}) == [2**n for n in range(1, 21)]
@@ -67,7 +66,7 @@ def test_a_part_of_the_figure_can_be_requested():
     part = selected_part(
         collectives=["reduce", "alltoall"], sizes=["2 B"], algorithms=["bruck"], factors=[1.0]
     )
-    study = loads(figure4.study_text(part), "figure4.toml").study
+    study = figure4.study(part)
     assert [section.algorithms for section in study.collective] == [["all"], ["bruck"]]
     assert study.skew.factors == [1.0]
 

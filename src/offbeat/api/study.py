@@ -97,7 +97,8 @@ class Study:
         simulator = {"platform": platform, "family": family}
         if given := {name: value for name, value in simulator.items() if value is not None}:
             content |= {"engine": "sim", "simulator": given}
-        return cls.from_text(_toml(content, keys), folder=folder, mpi=mpi)
+        options = _options(mpi)
+        return cls(options.from_values(_merged(content, keys), Path(folder) / FROM_TEXT), mpi)
 
     @property
     def name(self) -> str:
@@ -195,11 +196,11 @@ class Study:
 
 def _options(
     mpi: str | None,
-    isolate: bool,
-    engine: str | None,
-    platform: str | None,
-    family: str | None,
-    executor: str | None,
+    isolate: bool = False,
+    engine: str | None = None,
+    platform: str | None = None,
+    family: str | None = None,
+    executor: str | None = None,
 ) -> RunOptions:
     from offbeat.measurement.runs.study_run import RunOptions
 
@@ -213,18 +214,12 @@ def _listed(value: Any) -> list[Any]:
     return [value] if isinstance(value, str | int) else list(value)
 
 
-def _toml(content: Mapping[str, Any], keys: Mapping[str, Any]) -> str:
-    """The text of a study; tables in ``keys`` are added to those of ``content``."""
-    import tomlkit
-
+def _merged(content: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of a study; tables in ``keys`` are added to those of ``content``."""
     merged = dict(content)
     for name, value in keys.items():
         before = merged.get(name)
         merged[name] = (
             {**before, **value} if isinstance(before, dict) and isinstance(value, Mapping) else value
         )
-    tables = (dict, list)
-    document = tomlkit.document()
-    for name, value in sorted(merged.items(), key=lambda item: isinstance(item[1], tables)):
-        document.add(name, tomlkit.item(value))
-    return tomlkit.dumps(document)
+    return merged

@@ -110,9 +110,9 @@ def fit_costs(
             console.print(tables.too_few_sentence(left_out), markup=False)
         print_notes(console, measured.notes, everything=all_notes)
     write_json(json, lambda: FitDocument(fits=fitted))
-    text = toml_text(fit.fitted_platform(fitted, measured, platform))
-    machine.loads(text, output)  # what is written can be read
-    write_new(output, text, "the platform file", force=force)
+    file = fit.fitted_platform(fitted, measured, platform)
+    machine.from_structure(file, str(output))  # a platform file that can be read
+    write_new(output, toml_text(file), "the platform file", force=force)
     if prints_text(json):
         console.print(f"wrote {output}", markup=False)
 

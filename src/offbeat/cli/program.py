@@ -97,7 +97,7 @@ def _traced_text(trace: Path, platform: str, anchor: str) -> str:
     derived = derived_from(trace, machine.load(platform), anchor)
     for note in derived.notes:
         echo(f"note: {note}")
-    return derived.program.text
+    return derived.program.toml
 
 
 @app.command("schema")

@@ -1,4 +1,4 @@
-"""Faults of a file: the list of them, the mark of invalid values, and messages for unknown words."""
+"""Faults of files and structures: a list of them, the mark of invalid values, messages on unknown words."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
-from offbeat.base.toml.lines import Key, dotted_name, line_of
+from offbeat.base.toml.lines import Key, line_of, where
 from offbeat.base.units import amount
 
 Tree = dict[str, Any]
@@ -69,35 +69,47 @@ def hint(word: object, choices: Sequence[str]) -> str:
 MAX_SHOWN = 30
 
 
-class Faults:
-    """The faults of one file, each with its line and key."""
+class KeyFault(Struct, frozen=True):
+    """A fault of a value: its key, and a sentence that says what is wrong and what would be right."""
 
-    def __init__(self, path: Path, lines: dict[Key, int]) -> None:
-        self._path = path
-        self._lines = lines
-        self._lines_of_messages: dict[str, int] = {}  # message → line; each message once
+    key: Key
+    sentence: str
+
+
+class Faults:
+    """A list of faults, to which checks add."""
+
+    def __init__(self) -> None:
+        self.entries: list[KeyFault] = []
 
     def __len__(self) -> int:
-        return len(self._lines_of_messages)
+        return len(self.entries)
 
     def add(self, key: Key, sentence: str) -> None:
         """Add a fault at a key: what is wrong, and what would be right."""
-        line = line_of(self._lines, key)
-        where = f"{dotted_name(key)}: " if key else ""
-        message = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in where + sentence)
-        self._lines_of_messages[f"{self._path}:{line}: {message}"] = line
+        self.entries.append(KeyFault(key, sentence))
 
-    def raise_all(self) -> None:
-        """Raise one :class:`BadInput`, a line for each fault in the order of the file, if there are any.
 
-        Of more than MAX_SHOWN faults, it lists the first ones and counts the others.
-        """
-        if not self._lines_of_messages:
-            return
-        sentences = sorted(self._lines_of_messages, key=lambda sentence: self._lines_of_messages[sentence])
-        left = len(sentences) - MAX_SHOWN
-        more = [f"{self._path}: {amount(left, 'more fault')}"] if left > 0 else []
-        raise BadInput("\n".join([*sentences[:MAX_SHOWN], *more]))
+def refuse(faults: Sequence[KeyFault], path: Path | str = "", lines: Mapping[Key, int] | None = None) -> None:
+    """Raise one :class:`BadInput` with a line for each fault, if there are any.
+
+    Faults of a file are in the order of its ``lines``, and name file, line and key; faults of values from
+    Python name the key. Of more than MAX_SHOWN faults, it lists the first ones and counts the others.
+    """
+    if not faults:
+        return
+    lines = lines or {}
+    sorted_faults = sorted(faults, key=lambda fault: line_of(lines, fault.key))
+    messages = [printable(where(path, lines, fault.key) + fault.sentence) for fault in sorted_faults]
+    sentences = list(dict.fromkeys(messages))
+    left = len(sentences) - MAX_SHOWN
+    more = [f"{path}: " * bool(lines) + amount(left, "more fault")] if left > 0 else []
+    raise BadInput("\n".join([*sentences[:MAX_SHOWN], *more]))
+
+
+def printable(text: str) -> str:
+    """Returns the text with escapes in place of characters that cannot be printed."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def check_duplicates(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,11 +84,20 @@ def dotted_name(key: Key) -> str:
     return "".join(parts).lstrip(".")
 
 
-def line_of(lines: dict[Key, int], key: Key) -> int:
+def line_of(lines: Mapping[Key, int], key: Key) -> int:
     """The line of a key, or of the nearest enclosing key of the text; 1 if there is none."""
     while key and key not in lines:
         key = key[:-1]
     return lines.get(key, 1)
+
+
+def where(path: Path | str, lines: Mapping[Key, int], key: Key) -> str:
+    """Returns the beginning of a message about a key: ``study.toml:12: mpi.prefix: ``.
+
+    Without lines, for values that come from Python, it is the key alone: ``mpi.prefix: ``.
+    """
+    position = f"{path}:{line_of(lines, key)}: " if lines else ""
+    return f"{position}{dotted_name(key)}: " if key else position
 
 
 def key_lines(text: str) -> dict[Key, int]:

@@ -7,13 +7,14 @@ owner of the schema checks the values against each other.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 from msgspec import NODEFAULT, Struct, inspect
 
 from offbeat.base.errors import BadInput
-from offbeat.base.toml.faults import INVALID, Faults, Tree, Vocabulary, hint, unknown
+from offbeat.base.toml.faults import INVALID, Faults, KeyFault, Tree, Vocabulary, hint, unknown
 from offbeat.base.toml.lines import Key
 from offbeat.base.toml.quantities import UNITS
 
@@ -42,6 +43,46 @@ class Form(Struct, frozen=True):
 def read(raw: dict[str, Any], form: Form, faults: Faults) -> Tree:
     """The file as plain values with every default filled in; values with a fault become INVALID."""
     return _Reader(form, faults).table(raw, form.structure(), ())
+
+
+def structure_of(
+    raw: Tree, form: Form, check_values: Callable[[Tree, Tree, Faults], None]
+) -> tuple[Any, list[KeyFault]]:
+    """Returns the structure that plain values describe, and their faults; with faults, None in its place.
+
+    ``check_values`` adds the faults of values that contradict each other, from the values with every default
+    filled in and from those without.
+    """
+    faults = Faults()
+    tree = read(raw, form, faults)
+    check_values(tree, raw, faults)
+    return None if faults else msgspec.convert(tree, form.kind), faults.entries
+
+
+def stated_keys(section: Struct) -> Tree:
+    """Returns the keys of a structure that its file would state, as plain values: those that differ from
+    their defaults, and those without default."""
+    kind = inspect.type_info(type(section))
+    assert isinstance(kind, inspect.StructType)
+    return _keys_of_table(kind, section)
+
+
+def _keys_of_table(kind: inspect.StructType, section: Struct) -> Tree:
+    keys: Tree = {}
+    for field in kind.fields:
+        value = getattr(section, field.name)
+        if table := table_of(field.type):
+            is_list = isinstance(value, list)
+            tables = (
+                [_keys_of_table(table, item) for item in value] if is_list else _keys_of_table(table, value)
+            )
+            if tables:
+                keys[field.encode_name] = tables
+            continue
+        is_made = field.default is NODEFAULT and not field.required
+        if field.required or value != (field.default_factory() if is_made else field.default):
+            keys[field.encode_name] = value
+    return keys
 
 
 def table_of(kind: inspect.Type) -> inspect.StructType | None:
@@ -229,6 +270,7 @@ def _kind(value: Any) -> str:
         str: "text",
         list: "a list",
         dict: "a table",
+        type(None): "no value",
     }
     return names.get(type(value), "a date or time")
 

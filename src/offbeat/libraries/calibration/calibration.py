@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.template import comment
-from offbeat.base.toml.write import toml_text
+from offbeat.base.toml.write import round_numbers, toml_text
 from offbeat.base.units import format_bandwidth, format_size, format_time, parse_size
 from offbeat.libraries.calibration.driver_probe import DriverProbe, launch_driver, placement
 from offbeat.libraries.calibration.fit import Residual, describe_residuals, fit, residuals
@@ -16,7 +16,7 @@ from offbeat.libraries.calibration.fit_memory import uneven, unsaturated_note
 from offbeat.libraries.calibration.measure import LARGEST, Report, measure
 from offbeat.libraries.calibration.measurements import Measurements
 from offbeat.libraries.installations.installation import Installation
-from offbeat.model.platform.machine import Platform, loads
+from offbeat.model.platform.machine import Platform, from_structure
 from offbeat.model.platform.schema import PlatformFile
 
 MIN_LARGEST_BYTES = 1024
@@ -47,7 +47,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     @property
     def text(self) -> str:
         """The platform file."""
-        return self.platform.text
+        return platform_text(self.platform.file, self.notes, self.residuals)
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Headings, and a row for each power of two, and for each time of several messages."""
@@ -92,8 +92,7 @@ def calibrate(measurements: Measurements, base: Platform | None = None) -> Calib
     comments = notes(measurements, base.name if base else "")
     if measurements.memory is not None and (fewer := uneven(measurements.memory.domains, platform_file)):
         comments.append(fewer)
-    differences = residuals(measurements, platform_file)
-    platform = loads(platform_text(platform_file, comments, differences), "the calibrated platform")
+    platform = from_structure(round_numbers(platform_file), "the calibrated platform")
     return Calibration(platform=platform, notes=comments, residuals=residuals(measurements, platform.file))
 
 

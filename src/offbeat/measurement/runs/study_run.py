@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from rich.console import Console
@@ -25,7 +26,7 @@ from offbeat.measurement.runs import resume
 from offbeat.measurement.runs.dry_run import describe
 from offbeat.measurement.runs.run import run, time_limit
 from offbeat.measurement.runs.run_progress import Outcome, RunProgress
-from offbeat.model.study.study_file import LoadedStudy, load, loads, simulator_options
+from offbeat.model.study.study_file import LoadedStudy, from_values, load, loads, simulator_options
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -51,6 +52,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """The study of a text with these options, as :meth:`load`; ``path`` is for messages, and its folder
         for relative file names."""
         return self._applied(loads(text, path, overrides=self._overrides()))
+
+    def from_values(self, values: Mapping[str, Any], path: Path) -> LoadedStudy:
+        """The study of the keys of a study file as plain values with these options, as :meth:`loads`."""
+        return self._applied(from_values(values, path, overrides=self._overrides()))
 
     def _overrides(self) -> dict[Key, str]:
         return simulator_options(

@@ -17,7 +17,7 @@ from offbeat.model.platform.topologies import TOPOLOGIES
 ZERO = "a bandwidth of 0 moves nothing; write how fast it is, such as '10 Gbit/s'"
 
 
-def check(tree: Tree, raw: Tree, faults: Faults) -> None:
+def check_values(tree: Tree, raw: Tree, faults: Faults) -> None:
     """Add every fault to ``faults``; ``raw`` is the file without defaults."""
     name = tree["name"]
     if name is not INVALID and not (name.strip() and name.isprintable()):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 
 from offbeat import _simulator
 from offbeat.base.errors import BadInput
-from offbeat.base.toml.faults import Faults
-from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
-from offbeat.base.toml.structure import Form, read
+from offbeat.base.toml.faults import KeyFault, refuse
+from offbeat.base.toml.lines import Key, key_lines, parse, read_text, where
+from offbeat.base.toml.structure import Form, stated_keys, structure_of
+from offbeat.base.toml.write import toml_text
 from offbeat.base.units import amount
 from offbeat.model.platform import bundled_platforms, network
-from offbeat.model.platform.checks import check
+from offbeat.model.platform.checks import check_values
 from offbeat.model.platform.network import Nodes
 from offbeat.model.platform.schema import PlatformFile
 
@@ -29,7 +29,10 @@ MAX_RANKS = 2**24
 
 
 class Platform(Struct, frozen=True, kw_only=True):
-    """A checked platform file: ``file`` determines simulations, ``path`` is for messages."""
+    """A checked platform: ``file`` determines simulations, ``path`` is for messages.
+
+    ``text`` is that of the file, empty for a platform that comes from Python.
+    """
 
     file: PlatformFile
     path: str
@@ -39,6 +42,11 @@ class Platform(Struct, frozen=True, kw_only=True):
     def name(self) -> str:
         """The platform's name for tables."""
         return self.file.name
+
+    @property
+    def toml(self) -> str:
+        """The text of the file, or one written for a platform that comes from Python."""
+        return self.text or toml_text(self.file)
 
     @property
     def total_cores(self) -> int:
@@ -103,8 +111,9 @@ class Platform(Struct, frozen=True, kw_only=True):
         return network.topology(self.file)
 
     def where(self, key: Key) -> str:
-        """The prefix of messages about a key: ``cluster.toml:12: link.bandwidth:``."""
-        return f"{self.path}:{line_of(key_lines(self.text), key)}: {dotted_name(key)}:"
+        """The prefix of messages about a key: ``cluster.toml:12: link.bandwidth:``, without a file the key
+        alone."""
+        return where(self.path, key_lines(self.text), key).rstrip()
 
     def _ranks_per_node(self, p: int) -> int:
         """Ranks of a node in a block mapping: its cores, or more where all are taken."""
@@ -154,8 +163,20 @@ def loads(text: str, path: Path | str) -> Platform:
     """Check the text of a platform file; ``path`` is for messages."""
     path = Path(path)
     raw = parse(text, path, "the platform is empty; 'offbeat platform init' writes one to start from")
-    faults = Faults(path, key_lines(text))
-    tree = read(raw, FORM, faults)
-    check(tree, raw, faults)
-    faults.raise_all()
-    return Platform(file=msgspec.convert(tree, PlatformFile), path=str(path), text=text)
+    file, faults = structure_of(raw, FORM, check_values)
+    refuse(faults, path, key_lines(text))
+    return Platform(file=file, path=str(path), text=text)
+
+
+def check(file: PlatformFile) -> list[KeyFault]:
+    """Returns the faults of a platform."""
+    return structure_of(stated_keys(file), FORM, check_values)[1]
+
+
+def from_structure(file: PlatformFile, description: str) -> Platform:
+    """Returns a platform from Python, if it has no fault; ``description`` stands for its file in messages.
+
+    Raises :class:`BadInput` with the key of every fault.
+    """
+    refuse(check(file))
+    return Platform(file=file, path=description, text="")

@@ -31,7 +31,7 @@ MAX_CASES = 100_000
 """Default limit on the cases of each algorithm: all cases of a study are in memory, about 1 kB each."""
 
 
-def check(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: bool = False) -> None:
+def check_values(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_machine: bool = False) -> None:
     """Add every fault in the meaning of values to ``faults``.
 
     ``raw`` is the file without defaults, ``base`` the folder that file names are relative to.

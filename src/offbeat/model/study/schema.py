@@ -272,6 +272,9 @@ SIMULATING = ("sim", "smpi")
 """The engines that simulate; their results are exact after one repetition."""
 
 
+Executor = Literal["local", "mpi4py", "dask"]
+
+
 class SimulatorSection(Section, frozen=True, kw_only=True):
     """The machine that the engines sim and smpi simulate, and the family of algorithms."""
 
@@ -287,7 +290,7 @@ class SimulatorSection(Section, frozen=True, kw_only=True):
         Meta(description="family of algorithms and of their names: openmpi, mpich or simgrid"),
     ] = "openmpi"
     executor: Annotated[
-        Literal["local", "mpi4py", "dask"],
+        Executor,
         Meta(description="where sim computes: local (this machine's cores), mpi4py or dask"),
     ] = "local"
 

@@ -1,13 +1,14 @@
-"""From a study file to a checked :class:`~offbeat.model.study.schema.Study`, and the complete study as
-stored.
+"""From a study file, or from values in Python, to a checked :class:`~offbeat.model.study.schema.Study`, and
+the complete study as stored.
 
-A faulty file is refused as a whole before anything is launched. All its faults are reported at once, a line
-for each: file and line, the key, what is wrong, and what would be right.
+A faulty study is refused as a whole before anything is launched. All its faults are reported at once, a line
+for each: file and line (of a file), the key, what is wrong, and what would be right.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,15 +20,16 @@ from msgspec import Struct
 
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import read_file
-from offbeat.base.toml.faults import Faults, Vocabulary, Words, hint
-from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
-from offbeat.base.toml.structure import Form, read
+from offbeat.base.toml.faults import Faults, KeyFault, Tree, Vocabulary, Words, hint, refuse
+from offbeat.base.toml.lines import Key, key_lines, line_of, parse, read_text, where
+from offbeat.base.toml.structure import Form, read, stated_keys, structure_of
+from offbeat.base.toml.write import values_text
 from offbeat.model.pattern.shapes import SHAPES
 from offbeat.model.platform.machine import Platform
 from offbeat.model.platform.machine import load as load_platform
 from offbeat.model.study.algorithm import split_file_and_function
 from offbeat.model.study.case import PARTITIONED_SEND
-from offbeat.model.study.checks import check, platform_source
+from offbeat.model.study.checks import check_values, platform_source
 from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.model.study.schema import EXTENTS, OPS, SIMULATING, Study
 from offbeat.model.study.skew_policy import CHOICES, EXAMPLE_VALUES
@@ -50,7 +52,10 @@ HOSTFILE_KEY = "mpi.hostfile"
 
 
 class LoadedStudy(Struct, frozen=True, kw_only=True):
-    """A checked study and its file. ``lines`` maps each key of ``text`` to its line, from 1."""
+    """A checked study, and its file or the folder of a file that it could have.
+
+    ``lines`` maps each key of the file's ``text`` to its line, from 1; it is empty for a study from Python.
+    """
 
     study: Study
     path: Path
@@ -67,8 +72,8 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
         return line_of(self.lines, key)
 
     def where(self, key: Key) -> str:
-        """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``."""
-        return f"{self.path}:{self.line(key)}: {dotted_name(key)}:"
+        """The prefix of messages about a key: ``study.toml:12: mpi.prefix:``, or without a file the key."""
+        return where(self.path, self.lines, key).rstrip()
 
     def pattern_paths(self) -> dict[str, Path]:
         """Label of a pattern file or a replay (its name without suffix) → path."""
@@ -147,11 +152,63 @@ def loads(
     lines = key_lines(text)
     for key, value in (overrides or {}).items():
         _set_value(raw, key, value)
-    faults = Faults(path, lines)
-    tree = read(raw, FORM, faults)
-    check(tree, raw, path.parent, faults, other_machine=other_machine)
-    faults.raise_all()
-    return LoadedStudy(study=msgspec.convert(tree, Study), path=path, text=text, lines=lines)
+    study, faults = _study_of(raw, path.parent, other_machine=other_machine)
+    refuse(faults, path, lines)
+    return LoadedStudy(study=study, path=path, text=text, lines=lines)
+
+
+def from_values(
+    values: Mapping[str, Any], path: Path | str, *, overrides: Mapping[Key, str] | None = None
+) -> LoadedStudy:
+    """Check the keys of a study file as values from Python; quantities may be text with a unit.
+
+    File names are relative to the folder of ``path``. Raises :class:`BadInput` with the key of every fault.
+    """
+    path = Path(path)
+    raw = _plain_value(values)
+    for key, value in (overrides or {}).items():
+        _set_value(raw, key, value)
+    study, faults = _study_of(raw, path.parent)
+    refuse(faults)
+    return LoadedStudy(study=study, path=path, text=values_text(_plain_value(values)), lines={})
+
+
+def _plain_value(value: Any) -> Any:
+    """Returns values of numpy, paths, tuples and mappings as numbers, texts, lists and dicts."""
+    if isinstance(value, Mapping):
+        return {name: _plain_value(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain_value(item) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    kind = type(value).__name__
+    raise BadInput(f"{value!r} of type {kind} is no value of a study; write numbers, texts, lists and dicts")
+
+
+def check(study: Study, folder: Path, *, other_machine: bool = False) -> list[KeyFault]:
+    """Returns the faults of a study, whose file names are relative to ``folder``."""
+    return _study_of(stated_keys(study), folder, other_machine=other_machine)[1]
+
+
+def from_structure(study: Study, path: Path | str) -> LoadedStudy:
+    """Returns a study from Python, if it has no fault; raises :class:`BadInput` with the key of every fault.
+
+    ``path`` is that of a file that it could have: the study's file names are relative to its folder.
+    """
+    path = Path(path)
+    refuse(check(study, path.parent))
+    return LoadedStudy(study=study, path=path, text=values_text(stated_keys(study)), lines={})
+
+
+def _study_of(raw: Tree, folder: Path, *, other_machine: bool = False) -> tuple[Study, list[KeyFault]]:
+    def check_all(tree: Tree, raw: Tree, faults: Faults) -> None:
+        check_values(tree, raw, folder, faults, other_machine=other_machine)
+
+    return structure_of(raw, FORM, check_all)
 
 
 def _set_value(raw: dict[str, Any], key: Key, value: str) -> None:
@@ -177,7 +234,7 @@ def check_algorithms(
     ``known`` lists the library's names for each collective of the study; ``unsuited`` those of hierarchical
     algorithms that fit none of the study's placements. Raises :class:`BadInput` with the lines.
     """
-    faults = Faults(loaded.path, loaded.lines)
+    faults = Faults()
     for index, section in enumerate(loaded.study.collective):
         for position, name in enumerate(section.names):
             if loaded.study.engine in SIMULATING and not known.get(name):
@@ -193,7 +250,7 @@ def check_algorithms(
                 elif algorithm in (unsuited or {}).get(name, ()):
                     sentence = f"{algorithm!r} divides {name} by nodes; {NEEDED_BY_HIERARCHICAL}"
                     faults.add((*key, position), sentence)
-    faults.raise_all()
+    refuse(faults.entries, loaded.path, loaded.lines)
 
 
 def requested_names(study: Study) -> Iterator[tuple[Key, list[str], list[str]]]:
@@ -240,9 +297,9 @@ def read_resolved(text: str) -> Study:
     """The study of a text of :func:`resolved_toml`; raises :class:`BadInput` for any other text."""
     try:
         raw = tomllib.loads(text)
-        faults = Faults(Path("study.toml"), {})
+        faults = Faults()
         read(raw, FORM, faults)
-        faults.raise_all()
+        refuse(faults.entries)
         study = msgspec.convert(raw, Study)
         if not (study.collective or study.partitioned):
             raise ValueError("it measures nothing")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final, cast
 
-import tomlkit
 from msgspec import Struct
 
 from offbeat.base.errors import BadInput
@@ -23,7 +23,16 @@ from offbeat.measurement.runs import resume
 from offbeat.measurement.runs.run import run
 from offbeat.measurement.runs.run_progress import ProgressListener
 from offbeat.model.pattern import SHAPE_NAMES
-from offbeat.model.study.study_file import loads, simulator_options
+from offbeat.model.study.schema import (
+    CollectiveSection,
+    Executor,
+    PatternsSection,
+    ProcessesSection,
+    SimulatorSection,
+    SkewSection,
+    Study,
+)
+from offbeat.model.study.study_file import from_structure
 from offbeat.presentation.drawing.pictures import write_pictures
 from offbeat.presentation.reproduction.claims import NAMED, Reproduction, sentences
 from offbeat.presentation.reproduction.maps import algorithms_of, map_figure, maps
@@ -36,7 +45,7 @@ SHAPES = tuple(name for name in SHAPE_NAMES if name not in ("node_delayed", "noi
 """no_delay and eight shapes. The paper's text names four of the shapes in its figure 3; the others are those
 named in its figures 5 to 8, and two with half of the processes delayed and with a maximum in the middle."""
 
-FAMILY = "simgrid"
+FAMILY: Final = "simgrid"
 """The paper used SimGrid 3.35: its algorithms, under its names."""
 
 
@@ -86,29 +95,28 @@ def selected_part(
     )
 
 
-def study_text(part: Part) -> str:
-    """The study file of a part of the figure."""
-    document = tomlkit.document()
-    document.add("name", "figure 4")
-    document.add("engine", "sim")
-    sections = tomlkit.aot()
+def study(part: Part, executor: Executor = "local") -> Study:
+    """Returns the study of a part of the figure; ``executor`` says where it is simulated."""
+    sections = []
     for collective in part.collectives or COLLECTIVES:
         names = [name for name in part.algorithms if catalogue.find(collective, FAMILY, name)]
-        section = tomlkit.table()
-        section.add("names", [collective])
-        section.add("sizes", list(part.sizes or SIZES))
-        section.add("algorithms", names or ["all"])
-        section.add("datatype", "byte")
-        sections.append(section)
-    document.add("collective", sections)
-    for name, values in {
-        "processes": {"p": [part.p]},
-        "patterns": {"shapes": list(SHAPES)},
-        "skew": {"policy": "mean", "factors": list(part.factors or FACTORS)},
-        "simulator": {"platform": part.platform, "family": FAMILY},
-    }.items():
-        document.add(name, tomlkit.item(values))
-    return tomlkit.dumps(document)
+        sections.append(
+            CollectiveSection(
+                names=[collective],
+                sizes=list(part.sizes or SIZES),
+                algorithms=names or ["all"],
+                datatype="byte",
+            )
+        )
+    return Study(
+        name="figure 4",
+        engine="sim",
+        collective=sections,
+        processes=ProcessesSection(p=[part.p]),
+        patterns=PatternsSection(shapes=list(SHAPES)),
+        skew=SkewSection(policy="mean", factors=list(part.factors or FACTORS)),
+        simulator=SimulatorSection(platform=part.platform, family=FAMILY, executor=executor),
+    )
 
 
 def _size(text: str) -> int:
@@ -133,8 +141,8 @@ def reproduce(
     out_of_time: Callable[[float], bool] = lambda _: False,
 ) -> Reproduction:
     """Simulate the rest, then draw the maps; raises BadInput if the directory holds anything else."""
-    path = Path("figure4.toml")  # for messages; the study is stored in the result directory
-    loaded = loads(study_text(part), path, overrides=simulator_options(executor=executor))
+    requested = study(part, cast(Executor, executor or "local"))  # from_structure() refuses other words
+    loaded = from_structure(requested, "figure4.toml")
     executors.check(loaded.study.simulator.executor)
     with resume.open_store(loaded, directory) as store:
         engine = sim_engine_of(loaded)

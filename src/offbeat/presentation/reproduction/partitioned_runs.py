@@ -20,7 +20,7 @@ from offbeat.model.study.schema import (
     SkewSection,
     Study,
 )
-from offbeat.model.study.study_file import LoadedStudy, loads, resolved_toml
+from offbeat.model.study.study_file import LoadedStudy, from_structure
 from offbeat.presentation.drawing.pictures import write_pictures
 from offbeat.presentation.reproduction.claims import Reproduction
 from offbeat.presentation.reproduction.partitioned_claims import remarks, sentences
@@ -48,7 +48,7 @@ def study(setting: Setting, approaches: Sequence[str], environment: Mapping[str,
         repetitions=PAPER_RULE,
         mpi=MpiSection(prefix=setting.library or "auto", environment=dict(environment)),
     )
-    return loads(resolved_toml(requested), Path(f"{name}.toml"))  # the name is for messages
+    return from_structure(requested, f"{name}.toml")
 
 
 def interfaces(setting: Setting, variable: str) -> dict[str, str]:

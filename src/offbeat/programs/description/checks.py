@@ -30,7 +30,7 @@ KEY_OF_NEIGHBOURS = {"offsets": "offsets", "messages": "list", "edge_bytes": "bo
 MAX_DIMENSIONS = 3
 
 
-def check(tree: Tree, raw: Tree, faults: Faults) -> None:
+def check_values(tree: Tree, raw: Tree, faults: Faults) -> None:
     """Add every fault to ``faults``; ``raw`` is the file without defaults."""
     _check_text(tree["name"], ("name",), faults)
     written = raw.get("phase")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
 from offbeat.base.toml.bundled_files import Presets
-from offbeat.base.toml.faults import Faults, Words
-from offbeat.base.toml.lines import Key, dotted_name, key_lines, line_of, parse, read_text
-from offbeat.base.toml.structure import Form, read
+from offbeat.base.toml.faults import KeyFault, Words, refuse
+from offbeat.base.toml.lines import Key, key_lines, line_of, parse, read_text, where
+from offbeat.base.toml.structure import Form, stated_keys, structure_of
+from offbeat.base.toml.write import toml_text
 from offbeat.model.platform.machine import MAX_RANKS
 from offbeat.model.study.collectives import COLLECTIVES
-from offbeat.programs.description.checks import check, phase_name
+from offbeat.programs.description.checks import check_values, phase_name
 from offbeat.programs.description.schema import MAX_ITERATIONS, PhaseSection, ProgramFile
 
 FORM = Form(ProgramFile, {"collective": Words("a collective", tuple(COLLECTIVES))})
@@ -27,9 +27,9 @@ _REMEDY = "'offbeat program init' writes one to start from"
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """A checked program file.
+    """A checked program: ``file`` determines runs, ``path`` is for messages.
 
-    ``file`` determines runs; ``path`` and ``text`` are for messages.
+    ``text`` is that of the file, empty for a program that comes from Python.
     """
 
     file: ProgramFile
@@ -41,6 +41,11 @@ class Program(Struct, frozen=True, kw_only=True):
         """The program's name for tables."""
         return self.file.name
 
+    @property
+    def toml(self) -> str:
+        """The text of the file, or one written for a program that comes from Python."""
+        return self.text or toml_text(self.file)
+
     def phase_names(self) -> list[str]:
         """The name of each phase."""
         return [phase_name(phase.name, phase.kind, index) for index, phase in enumerate(self.file.phase)]
@@ -50,8 +55,9 @@ class Program(Struct, frozen=True, kw_only=True):
         return line_of(key_lines(self.text), key)
 
     def where(self, key: Key) -> str:
-        """The prefix of messages about a key: ``program.toml:12: phase[1].grid:``."""
-        return f"{self.path}:{self.line(key)}: {dotted_name(key)}:"
+        """The prefix of messages about a key: ``program.toml:12: phase[1].grid:``, without a file the key
+        alone."""
+        return where(self.path, key_lines(self.text), key).rstrip()
 
     def resized(self, *, ranks: int = 0, iterations: int = 0, seed: int | None = None) -> Program:
         """The program with other numbers of ranks and iterations (0: those of the file), or another seed.
@@ -91,8 +97,20 @@ def loads(text: str, path: Path | str) -> Program:
     """Check the text of a program file; ``path`` is for messages."""
     path = Path(path)
     raw = parse(text, path, f"the program is empty; {_REMEDY}")
-    faults = Faults(path, key_lines(text))
-    tree = read(raw, FORM, faults)
-    check(tree, raw, faults)
-    faults.raise_all()
-    return Program(file=msgspec.convert(tree, ProgramFile), path=str(path), text=text)
+    file, faults = structure_of(raw, FORM, check_values)
+    refuse(faults, path, key_lines(text))
+    return Program(file=file, path=str(path), text=text)
+
+
+def check(file: ProgramFile) -> list[KeyFault]:
+    """Returns the faults of a program."""
+    return structure_of(stated_keys(file), FORM, check_values)[1]
+
+
+def from_structure(file: ProgramFile, source: Path | str) -> Program:
+    """Returns a program from Python, if it has no fault; ``source`` stands for its file in messages.
+
+    Raises :class:`BadInput` with the key of every fault.
+    """
+    refuse(check(file))
+    return Program(file=file, path=str(source), text="")

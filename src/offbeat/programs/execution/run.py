@@ -83,7 +83,7 @@ class ProgramLaunch:
         p = self._program.file.ranks
         how = forced(self._program, self._installation, self._command)
         facts = RunFacts(
-            program=self._program.text,
+            program=self._program.toml,
             path=self._program.path,
             ranks=p,
             iterations=self._program.file.iterations,

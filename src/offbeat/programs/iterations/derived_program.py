@@ -15,13 +15,13 @@ from msgspec import Struct, structs
 from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
-from offbeat.base.toml.write import toml_text
+from offbeat.base.toml.write import round_numbers
 from offbeat.base.units import amount, enumeration
 from offbeat.model.platform.machine import Platform
 from offbeat.model.study.collectives import PROPERTIES, ROOTED
 from offbeat.model.study.communicators import CommunicatorLayout, layout_of_all
 from offbeat.programs.description.alternatives import fastest_algorithms
-from offbeat.programs.description.program_file import Program, loads
+from offbeat.programs.description.program_file import Program, from_structure
 from offbeat.programs.description.schema import Family, NoiseSection, PhaseSection, ProgramFile, Sends
 from offbeat.programs.iterations.iteration_calls import IterationCalls, read_calls
 from offbeat.programs.iterations.iterations import MOST_CELLS, Iterations, caller_label, find_iterations
@@ -95,7 +95,7 @@ def derive_program(
     if not phases:
         raise BadInput(f"{trace.directory}: the iterations have no messages and no work")
     return DerivedProgram(
-        program=loads(toml_text(_file(trace, iterations, phases, noise)), trace.directory),
+        program=from_structure(round_numbers(_file(trace, iterations, phases, noise)), trace.directory),
         measured_s=measured_s,
         read=calls.rows,
         total=iterations.rows,

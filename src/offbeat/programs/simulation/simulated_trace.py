@@ -294,7 +294,7 @@ def _communicators(number: int, layout: CommunicatorLayout, constructor: int) ->
 def _identity(run: Run) -> int:
     """The number of a run: the same for all ranks, and for a repetition of the same simulation."""
     file = run.program.file
-    content = (run.program.text, run.platform.text, file.ranks, file.iterations, file.seed)
+    content = (run.program.toml, run.platform.toml, file.ranks, file.iterations, file.seed)
     return zlib.crc32(repr(content).encode())
 
 

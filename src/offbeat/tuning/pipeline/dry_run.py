@@ -13,7 +13,7 @@ from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.user_command import UserCommand
 from offbeat.measurement.engines.engine_choice import installation_of, open_engine_of
 from offbeat.measurement.runs.dry_run import describe as describe_study
-from offbeat.model.study.study_file import load
+from offbeat.model.study.study_file import from_structure
 from offbeat.trace.files.trace_folder import Trace
 from offbeat.trace.summary import Summary
 from offbeat.tuning.pipeline.conclusion import selected_lines, selected_sentence
@@ -59,7 +59,8 @@ def describe_rest(
     launch = launch_of(command, installation)
     with tempfile.TemporaryDirectory() as scratch:
         sections = write_patterns(trace, summary, selected.calls, Path(scratch))
-        study = load(write_study(sections, summary.program, launch, Path(scratch) / "study.toml"))
+        path = Path(scratch) / "study.toml"
+        study = from_structure(write_study(sections, summary.program, launch, path), path)
         describe_study(study, open_engine_of(study, Path(scratch), installation_of(study, None)), console)
     most = MOST_ALGORITHMS + FINAL_ROUNDS * (MOST_FINALISTS + 1)
     console.print(

@@ -33,7 +33,7 @@ from offbeat.model.study.algorithm import DEFAULT
 from offbeat.model.study.duration_estimate import estimate
 from offbeat.model.study.job_script import STOP_BEFORE_LIMIT_MIN
 from offbeat.model.study.schema import Study
-from offbeat.model.study.study_file import load, read_resolved
+from offbeat.model.study.study_file import LoadedStudy, from_structure, read_resolved
 from offbeat.selection.tuning_files.manifest import TuningFiles, export_line
 from offbeat.selection.tuning_files.same_bits import SAME_BITS, bits_notes, cases_with_same_bits
 from offbeat.selection.verification.proofs import failed_rules
@@ -293,10 +293,11 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> t
             "measure",
             f"{newest.name}, {newest.share:.1%} of the run time ({count} of {total})",
         )
-        study = write_study(sections[:count], summary.program, launch, folder / "study.toml")
+        path = folder / "study.toml"
+        study = from_structure(write_study(sections[:count], summary.program, launch, path), path)
         if _measure(tuning, study, results):
             continue
-        if blocks := finish_early(load(study), results):
+        if blocks := finish_early(study, results):
             tuning.listener.say(
                 f"measuring ends here with {blocks} blocks of each case: the budget is used up"
             )
@@ -312,9 +313,11 @@ def measured(tuning: Tuning, summary: Summary, sections: Sequence[Section]) -> t
     return total, 0
 
 
-def _nothing_measured(tuning: Tuning, study: Path, left_s: float, reserved_s: float) -> BadInput | RunFailed:
+def _nothing_measured(
+    tuning: Tuning, study: LoadedStudy, left_s: float, reserved_s: float
+) -> BadInput | RunFailed:
     """What is said if no calls are measured: the budget is too small, or the same command continues."""
-    needed_min = math.ceil(sufficient_s(load(study).study, tuning.run_s) / 60)
+    needed_min = math.ceil(sufficient_s(study.study, tuning.run_s) / 60)
     if reserved_s < left_s:
         return RunFailed(
             "the time ended before the heaviest calls were measured; what is measured is kept, and the same"
@@ -334,10 +337,10 @@ def _sections_of(results: Path) -> int:
     return len(read_resolved(read_study_toml(results / layout.STUDY)).collective)
 
 
-def _measure(tuning: Tuning, study: Path, results: Path) -> bool:
+def _measure(tuning: Tuning, study: LoadedStudy, results: Path) -> bool:
     """Run the study as far as the budget allows; returns whether it is complete."""
     try:
-        outcome = run_study(load(study), results, RunProgress(), out_of_time=_out_of_time(tuning))
+        outcome = run_study(study, results, RunProgress(), out_of_time=_out_of_time(tuning))
     except OtherSettings as error:
         raise BadInput(
             f"{results} was measured with another study than the one that this version of offbeat writes for"

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import tomlkit
 from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
+from offbeat.base.toml.structure import stated_keys
 from offbeat.base.units import format_size
 from offbeat.libraries.families.libraries import library_of
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.user_command import UserCommand
 from offbeat.model.pattern import pattern_file, replay_file
+from offbeat.model.study.schema import (
+    CollectiveSection,
+    MpiSection,
+    PatternsSection,
+    ProcessesSection,
+    SkewSection,
+    Study,
+)
 from offbeat.trace import patterns
 from offbeat.trace.calls.arrivals import Arrivals, samples
 from offbeat.trace.files.trace_folder import Progress, Trace
@@ -58,8 +66,15 @@ class Section(Struct, frozen=True, kw_only=True, eq=False):
     """
 
     calls: SelectedCalls
-    keys: dict[str, Any]
+    section: CollectiveSection
     arrivals: Arrivals | None = None
+
+
+class PatternNames(Struct, frozen=True, kw_only=True):
+    """The names of the pattern files and the replays of some calls."""
+
+    files: list[str] = []
+    replays: list[str] = []
 
 
 def write_patterns(
@@ -86,23 +101,24 @@ def write_patterns(
     sections = []
     for one in calls:
         own = next(arrivals) if one.row is not None else None
-        keys = _section(one, _written_patterns(summary, one, own, folder, keep=keep))
-        sections.append(Section(calls=one, keys=keys, arrivals=own))
+        section = _section(one, _written_patterns(summary, one, own, folder, keep=keep))
+        sections.append(Section(calls=one, section=section, arrivals=own))
     return sections
 
 
-def write_study(sections: Sequence[Section], program: str, launch: Launch, path: Path) -> Path:
-    """Write the study file of some sections beside their pattern files; returns its path."""
-    pattern_file.write_text(path, "study file", study_text(sections, program, launch))
-    return path
+def write_study(sections: Sequence[Section], program: str, launch: Launch, path: Path) -> Study:
+    """Write the study file of some sections beside their pattern files; returns the study."""
+    study = _study(sections, program, launch)
+    pattern_file.write_text(path, "study file", _study_text(study, sections, program))
+    return study
 
 
 def _written_patterns(
     summary: Summary, one: SelectedCalls, arrivals: Arrivals | None, folder: Path, *, keep: bool
-) -> dict[str, list[str]]:
+) -> PatternNames:
     """The names of the pattern file and of the replay of some calls, which are written to the folder."""
     if one.row is None or arrivals is None or not len(arrivals.delays_s):
-        return {}
+        return PatternNames()
     mean_path, calls_path = folder / f"{one.stem}-mean.txt", folder / f"{one.stem}-calls.replay"
     if not (keep and mean_path.exists()):
         mean = patterns.mean_pattern(summary, one.row)
@@ -110,55 +126,66 @@ def _written_patterns(
     if not (keep and calls_path.exists()):
         replay = patterns.recorded_calls(summary, arrivals, most=REPLAYED_CALLS)
         replay_file.write(calls_path, structs.replace(replay, name=calls_path.stem))
-    return {"files": [mean_path.name], "replays": [calls_path.name]}
+    return PatternNames(files=[mean_path.name], replays=[calls_path.name])
 
 
-def _section(one: SelectedCalls, written: dict[str, list[str]]) -> dict[str, Any]:
-    section: dict[str, Any] = {"names": [one.collective]}
-    if one.collective != "barrier":
-        section |= {"sizes": [one.measured_bytes], "datatype": one.datatype}
-    section |= {"p": [one.layout.total]} | written
-    if one.layout.communicators > 1:
-        section |= {"communicators": one.layout.communicators, "stride": one.layout.stride}
-    if one.skew_s:
-        section["skews"] = [float(f"{one.skew_s:.3g}")]
-    return section
+def _section(calls: SelectedCalls, pattern_names: PatternNames) -> CollectiveSection:
+    has_data = calls.collective != "barrier"
+    return CollectiveSection(
+        names=[calls.collective],
+        sizes=[calls.measured_bytes] if has_data else [],
+        datatype=calls.datatype if has_data else CollectiveSection(names=[]).datatype,
+        p=[calls.layout.total],
+        communicators=calls.layout.communicators,
+        stride=calls.layout.stride if calls.layout.communicators > 1 else 1,
+        skews=[float(f"{calls.skew_s:.3g}")] if calls.skew_s else [],
+        files=pattern_names.files,
+        replays=pattern_names.replays,
+    )
 
 
-def study_text(sections: Sequence[Section], program: str, launch: Launch) -> str:
-    """The text of the study file; its comments say which share of the run time each section is about."""
+def _study(sections: Sequence[Section], program: str, launch: Launch) -> Study:
+    command = launch.command
+    return Study(
+        name=Path(program).name or "program",
+        collective=[section.section for section in sections],
+        processes=_processes([section.calls for section in sections]),
+        patterns=PatternsSection(shapes=list(SHAPES)),
+        skew=SkewSection(policy="fastest"),
+        mpi=MpiSection(
+            prefix=launch.mpi,
+            launcher="srun" if command.launcher == "srun" else "auto",
+            options=command.options,
+            environment=command.variables,
+        ),
+    )
+
+
+def _study_text(study: Study, sections: Sequence[Section], program: str) -> str:
+    """Returns the text of the study file; comments say which share of the run time each section is about."""
     document = tomlkit.document()
     document.add(tomlkit.comment(f"The collectives of {program} that another algorithm can make faster."))
-    document.add("name", tomlkit.item(Path(program).name or "program"))
+    values = stated_keys(study)
+    document.add("name", tomlkit.item(study.name))
     tables = tomlkit.aot()
-    for section in sections:
-        one, table = section.calls, tomlkit.table()
-        table.add(tomlkit.comment(f"{one.name}: {one.share:.1%} of the run time"))
-        for name, value in section.keys.items():
+    for section, keys in zip(sections, values["collective"], strict=True):
+        calls, table = section.calls, tomlkit.table()
+        table.add(tomlkit.comment(f"{calls.name}: {calls.share:.1%} of the run time"))
+        for name, value in keys.items():
             table.add(name, tomlkit.item(value))
-        if "sizes" in section.keys:
-            table["sizes"].comment(format_size(one.measured_bytes))
+        if "sizes" in keys:
+            table["sizes"].comment(format_size(calls.measured_bytes))
         tables.append(table)
     document.add("collective", tables)
-    document.add("processes", tomlkit.item(_processes([one.calls for one in sections])))
-    document.add("patterns", tomlkit.item({"shapes": list(SHAPES)}))
-    document.add("skew", tomlkit.item({"policy": "fastest"}))
-    document.add("mpi", tomlkit.item(_mpi(launch)))
+    for name in ("processes", "patterns", "skew", "mpi"):
+        if name in values:
+            document.add(name, tomlkit.item(values[name]))
     return tomlkit.dumps(document)
 
 
-def _processes(calls: Sequence[SelectedCalls]) -> dict[str, list[int]]:
-    if all(one.nodes == 0 for one in calls):
-        return {"p": sorted({one.layout.total for one in calls})}
-    return {"nodes": sorted({one.nodes for one in calls}), "ppn": sorted({one.ppn for one in calls})}
-
-
-def _mpi(launch: Launch) -> dict[str, Any]:
-    section: dict[str, Any] = {"prefix": launch.mpi}
-    if launch.command.launcher == "srun":
-        section["launcher"] = "srun"
-    if launch.command.options:
-        section["options"] = launch.command.options
-    if launch.command.variables:
-        section["environment"] = launch.command.variables
-    return section
+def _processes(calls: Sequence[SelectedCalls]) -> ProcessesSection:
+    if all(selected.nodes == 0 for selected in calls):
+        return ProcessesSection(p=sorted({selected.layout.total for selected in calls}))
+    return ProcessesSection(
+        nodes=sorted({selected.nodes for selected in calls}), ppn=sorted({selected.ppn for selected in calls})
+    )
