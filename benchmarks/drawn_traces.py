@@ -146,7 +146,7 @@ def simulated(
     for lane, parts in enumerate(rows):
         pages += b"".join(encode.row_pages(part, lane) for part in parts)
     header = {"size": 1, "run": 7, "state": form.FINALIZED, "pages": len(pages) // form.PAGE_BYTES + 1}
-    path.write_bytes(encode.header_page(header) + encode.checksummed(pages, 7, 0))
+    path.write_bytes(encode.header_page(header) + encode.with_checksums(pages, 7, 0))
     return DrawnTrace(path, rows, is_cut=False, is_killed=False)
 
 

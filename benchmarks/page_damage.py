@@ -33,7 +33,7 @@ class DamagedPages:
         length = len(self._mapped) // form.PAGE_BYTES * form.PAGE_BYTES
         self._pages = np.frombuffer(self._mapped, np.uint8, length).reshape(-1, form.PAGE_BYTES)
         self._intact = self._pages.copy()
-        self.numbers = np.flatnonzero(self.whole.pages.kind[: len(self._pages)] != form.NOTHING)
+        self.numbers = np.flatnonzero(self.whole.pages.kind[: len(self._pages)] != form.EMPTY)
         """The numbers of the pages that are used; these are damaged."""
 
     def read(self, rng: np.random.Generator) -> Counter[str]:
@@ -62,14 +62,16 @@ class DamagedPages:
     # --- outcomes ---
 
     def _outcomes(self, file: RankFile) -> Counter[str]:
-        named = {*file.pages.damaged, *file.pages.cut}
-        is_named_in_text = any(f"{len(file.pages.damaged)} damaged page" in text for text in file.faults)
+        named = {*file.pages.damaged_pages, *file.pages.cut}
+        is_named_in_text = any(
+            f"{len(file.pages.damaged_pages)} damaged page" in text for text in file.faults
+        )
         found: Counter[str] = Counter()
         missing = 0
         for number in self.numbers.tolist():
             if number in named:
                 found["noticed" if is_named_in_text or number in file.pages.cut else "silent"] += 1
-            elif file.pages.kind[number] == form.NOTHING:
+            elif file.pages.kind[number] == form.EMPTY:
                 missing += 1
             else:
                 found["unchanged" if self._is_read_as_before(file, number) else "silent"] += 1

@@ -167,7 +167,7 @@ class MadeFile:
                 pages += encode.row_pages(np.array(rows, dtype=kind), lane)
         path = folder / f"rank-{self.rank:06}.trace"
         header = self.begin(len(pages) // form.PAGE_BYTES + 1)
-        path.write_bytes(header + encode.checksummed(pages, int(self.header.get("run", RUN)), self.rank))
+        path.write_bytes(header + encode.with_checksums(pages, int(self.header.get("run", RUN)), self.rank))
         return path
 
     def begin(self, pages: int) -> bytes:

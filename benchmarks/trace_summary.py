@@ -47,12 +47,12 @@ def write_rank(folder: Path, one: made.MadeFile, rounds: int, of_kind: Kind) -> 
     one.header = {"ended_ns": (rounds + 2) * ROUND_NS}
     with (folder / f"rank-{one.rank:06}.trace").open("wb") as stream:
         first = len(blocks) // form.PAGE_BYTES + 1
-        stream.write(one.begin(pages + first) + encode.checksummed(blocks, made.RUN, one.rank))
+        stream.write(one.begin(pages + first) + encode.with_checksums(blocks, made.RUN, one.rank))
         for begin in range(0, pages, PAGES_AT_ONCE):
             end = min(begin + PAGES_AT_ONCE, pages)
             number = np.arange(begin * of_kind.a_page, min(end * of_kind.a_page, calls))
             part = encode.row_pages(of_kind.rows(one, number, random))
-            stream.write(encode.checksummed(part, made.RUN, one.rank, first + begin))
+            stream.write(encode.with_checksums(part, made.RUN, one.rank, first + begin))
 
 
 def records(one: made.MadeFile, number: np.ndarray, random: np.random.Generator) -> np.ndarray:

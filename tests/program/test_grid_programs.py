@@ -71,7 +71,7 @@ def test_the_trace_shows_rows_and_columns_as_communicators(tmp_path: Path) -> No
     simulated = simulate_traced(run, plan(run, tmp_path / "trace", (2, 6)))
     trace = open_trace(tmp_path / "trace")
     assert not trace.notes
-    members = {tuple(one.members.tolist()) for one in trace.communicators.all}
+    members = {tuple(one.members.tolist()) for one in trace.communicators.table}
     expected = {tuple(ranks) for layout in LAYOUTS.values() for ranks in layout.ranks.tolist()}
     assert members == expected | {tuple(range(32))}
     rows = {row.site.split(" (")[0]: row for row in summarise(trace).group_rows}
@@ -136,7 +136,7 @@ def test_a_real_run_calls_on_the_same_communicators(
     trace = open_trace(tmp_path / "trace")
     made = {
         tuple(one.members.tolist())
-        for one in trace.communicators.all
+        for one in trace.communicators.table
         if one.constructor == "MPI_Comm_create_group"
     }
     assert made >= {(0, 1), (2, 3), (0, 2), (1, 3)}

@@ -158,6 +158,6 @@ def test_cases_with_equal_delays_control_the_noise(differ, is_widened):
     selection = select(results(rows, samples))
     assert selection.control.pairs == 4 * 3 * 2
     assert selection.control.median == pytest.approx(differ, abs=1e-9)
-    assert (selection.control.widening > 1.5) == is_widened
+    assert (selection.control.scatter_factor > 1.5) == is_widened
     without = [row for row in rows if row["pattern"] not in ("last_delayed", "descending")]
     assert select(results(without, samples)).control is None

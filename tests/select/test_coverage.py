@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.selection.choices.coverage import (
-    BEYOND,
+    EXTENSION,
     boundary,
     covering_size,
     is_overtaken,
@@ -49,9 +49,9 @@ def test_the_boundary_of_8_bytes_and_1_kib_is_their_geometric_mean():
 def test_beyond_the_ends_sizes_within_the_factor_are_covered_and_no_others(values):
     ranges = size_ranges(values)
     low, high = ranges[0][0], ranges[-1][1]
-    assert low * BEYOND >= values[0] * (1 - 1e-12)
-    assert values[0] == 0 or (low - 1) * BEYOND < values[0] * (1 + 1e-12)
-    assert high <= values[-1] * BEYOND < high + 1
+    assert low * EXTENSION >= values[0] * (1 - 1e-12)
+    assert values[0] == 0 or (low - 1) * EXTENSION < values[0] * (1 + 1e-12)
+    assert high <= values[-1] * EXTENSION < high + 1
     for size in {max(low - 1, 0), low, *values, high, high + 1}:
         assert (covering_size(values, size) is not None) == (low <= size <= high)
 
@@ -78,9 +78,9 @@ def test_a_single_process_count_covers_nothing_else():
     ],
 )
 def test_a_winner_is_overtaken_if_its_lead_vanishes_within_the_factor(at_end, before, over):
-    assert is_overtaken("a", (2048, at_end), (1024, before), BEYOND) is over
-    assert is_overtaken("a", (512, at_end), (1024, before), BEYOND) is over
-    assert not is_overtaken("a", (8, at_end), (0, before), BEYOND)
+    assert is_overtaken("a", (2048, at_end), (1024, before), EXTENSION) is over
+    assert is_overtaken("a", (512, at_end), (1024, before), EXTENSION) is over
+    assert not is_overtaken("a", (8, at_end), (0, before), EXTENSION)
 
 
 def test_the_empty_message_of_a_barrier_is_a_size_like_others():

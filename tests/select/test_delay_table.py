@@ -63,7 +63,7 @@ def test_cases_without_a_delay_are_gaps_with_a_reason():
     table = one_table(rows)
     assert table.algorithms == ["a", "b"]
     np.testing.assert_array_equal(table.last_delay_s, [[1.0, 2.0], [np.nan, 3.0]])
-    assert table.missing["random", "a"] == "hung for 60 s"
+    assert table.gap_reasons["random", "a"] == "hung for 60 s"
     np.testing.assert_array_equal(table.incomplete, [[False, True], [False, False]])
 
 
@@ -90,12 +90,12 @@ def test_default_unproved_and_wrong_algorithms_are_no_candidates():
         "guessed": False,
         "default": False,
     }
-    assert set(table.excluded) == {"wrong", "guessed"}
+    assert set(table.exclusions) == {"wrong", "guessed"}
 
 
 def test_an_unproved_default_is_a_reference_like_any_default():
     table = one_table([case("a", "no_delay", 1.0), case("default", "no_delay", 0.5, proof="unproved")])
-    assert table.excluded == {}
+    assert table.exclusions == {}
     assert table.candidates.tolist() == [True, False]
 
 
@@ -106,23 +106,23 @@ def test_a_verdict_at_another_size_or_p_excludes_nothing():
         Verdict(collective="reduce", algorithm="a", p=4, bytes=16, status="wrong"),
         Verdict(collective="bcast", algorithm="a", p=4, bytes=8, status="wrong"),
     ]
-    assert one_table(rows, verdicts=elsewhere).excluded == {}
+    assert one_table(rows, verdicts=elsewhere).exclusions == {}
 
 
 def test_rows_are_normalised_by_their_fastest_candidate_so_that_a_faster_default_shows_below_one():
     table = one_table(matrix({"no_delay": {"a": 2.0, "b": 3.0, "default": 1.0}}))
-    np.testing.assert_allclose(table.normalised(), [[1.0, 1.5, 0.5]])
+    np.testing.assert_allclose(table.normalised_delays(), [[1.0, 1.5, 0.5]])
 
 
 def test_a_gap_leaves_the_rest_of_its_row_comparable():
     table = one_table([*matrix({"no_delay": {"a": 2.0, "b": 1.0, "c": 3.0}, "random": {"a": 2.0, "c": 3.0}})])
-    np.testing.assert_allclose(table.normalised(), [[2, 1, 3], [1, np.nan, 1.5]])
+    np.testing.assert_allclose(table.normalised_delays(), [[2, 1, 3], [1, np.nan, 1.5]])
     np.testing.assert_array_equal(table.good(), [[False, True, False], [True, False, False]])
 
 
 def test_a_row_of_references_alone_has_no_fastest():
     rows = [*matrix({"no_delay": {"a": 2.0}}), case("default", "random", 1.0)]
-    np.testing.assert_allclose(one_table(rows).normalised(), [[1, np.nan], [np.nan, np.nan]])
+    np.testing.assert_allclose(one_table(rows).normalised_delays(), [[1, np.nan], [np.nan, np.nan]])
 
 
 def test_algorithms_at_most_five_percent_slower_are_good_but_never_the_default():
@@ -163,7 +163,7 @@ def test_an_algorithm_that_lacks_no_delay_has_no_robustness_class():
 @pytest.mark.parametrize("tiny", [0.0, -2e-7, 1e-12])
 def test_delays_at_or_below_the_clocks_resolution_give_finite_ratios(tiny):
     table = one_table(matrix({"no_delay": {"a": tiny, "b": 1e-6}, "random": {"a": 1e-6, "b": tiny}}))
-    np.testing.assert_allclose(table.normalised(), [[1, 1000], [1000, 1]])
+    np.testing.assert_allclose(table.normalised_delays(), [[1, 1000], [1000, 1]])
     np.testing.assert_allclose(table.robustness()[1], [999, -0.999])
 
 
@@ -177,6 +177,6 @@ tables = st.integers(1, 5).flatmap(
 def test_every_row_has_a_fastest_of_one_and_a_larger_share_only_adds_good_ones(values, share):
     rows = matrix({f"shape{i}": {f"a{j}": d for j, d in enumerate(row)} for i, row in enumerate(values)})
     table = one_table(rows)
-    assert (table.normalised().min(axis=1) == 1).all()
+    assert (table.normalised_delays().min(axis=1) == 1).all()
     assert table.good(share).any(axis=1).all()
     assert (table.good(share) <= table.good(share + 0.1)).all()

@@ -10,7 +10,7 @@ from offbeat.base.errors import RunFailed
 from offbeat.measurement.results.plan import Plan, PlannedCases
 from offbeat.selection.choices.choose import Selection, select
 from offbeat.selection.choices.document import selection_document
-from offbeat.selection.choices.restrictions import unfinished
+from offbeat.selection.choices.restrictions import study_progress
 from offbeat.selection.tuning_files.exportable import exportable_choices, with_progress_note
 from offbeat.selection.tuning_files.tuning_plan import plan
 
@@ -78,7 +78,7 @@ def test_a_finished_study_and_an_import_are_not_unfinished() -> None:
     study_results = results(rows, scattered(rows, 0.01))
     for known in (None, Plan(total=4), Plan(total=4, cases=[planned(8)])):
         study_results.plan = known
-        assert unfinished(study_results) is None
+        assert study_progress(study_results) is None
         assert select(study_results).choices[0].certainty.same_choice == 1.0
 
 

@@ -19,7 +19,7 @@ from offbeat.cli.trace import app
 from offbeat.libraries.launch.launch_command import command
 from offbeat.trace.calls.call_sites import CallSite
 from offbeat.trace.calls.call_sites import Frame as RecordedFrame
-from offbeat.trace.calls.function_names import shortened
+from offbeat.trace.calls.function_names import shorten_name
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 
@@ -87,12 +87,12 @@ def recorded(
     records = file.records(next(iter(file.lanes.values())))
     expected = [number for number, one in file.definitions.functions.items() if one.name == function]
     records = records[[int(one) in expected for one in records["function"]]]
-    return [trace.sites.all[number] for number in trace.sites_of(file).numbers(records["address"])]
+    return [trace.sites.sites[number] for number in trace.sites_of(file).numbers(records["address"])]
 
 
 def _bare(name: str) -> str:
     """Without namespaces, which gdb also prints for contained procedures."""
-    return shortened(name).rsplit("::", 1)[-1]
+    return shorten_name(name).rsplit("::", 1)[-1]
 
 
 def assert_same(sites: Sequence[CallSite], calls: Sequence[Sequence[Frame]]) -> None:
@@ -113,8 +113,8 @@ def are_same(site: CallSite, call: Sequence[Frame]) -> bool:
 def _recorded_frame(frame: RecordedFrame) -> Frame:
     """In the form of :func:`_frame`."""
     if frame.function:
-        return (_bare(frame.function), frame.place if frame.line else "")
-    return ("??", f"+0x{int(frame.place.rpartition('+')[2], 16) % PAGE_BYTES:03x}")
+        return (_bare(frame.function), frame.location if frame.line else "")
+    return ("??", f"+0x{int(frame.location.rpartition('+')[2], 16) % PAGE_BYTES:03x}")
 
 
 def test_wrappers_and_inlined_functions_in_c(on_openmpi: Traced) -> None:
@@ -186,7 +186,7 @@ def test_python_frames_are_not_recorded_if_that_is_requested(on_openmpi: Traced)
     pytest.importorskip("mpi4py")
     script = str(PROGRAMS / "call_sites.py")
     sites = recorded(on_openmpi, Path(sys.executable), script, function="MPI_Allreduce", depth=0)
-    assert all("cpython" in site.frames[0].place for site in sites)
+    assert all("cpython" in site.frames[0].location for site in sites)
 
 
 def test_call_paths_of_lammps_equal_those_of_the_debugger(on_openmpi: Traced) -> None:

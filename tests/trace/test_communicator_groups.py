@@ -43,7 +43,7 @@ def summary_of(folder: Path) -> Summary:
 def test_rows_and_columns_of_a_grid_are_one_communicator_group_each(tmp_path: Path) -> None:
     trace = open_trace(grid(tmp_path / "t"))
     first = communicator_groups(trace.communicators)
-    members = {tuple(one.members.tolist()): int(first[one.index]) for one in trace.communicators.all}
+    members = {tuple(one.members.tolist()): int(first[one.index]) for one in trace.communicators.table}
     rows = {members[(0, 1, 2)], members[(3, 4, 5)], members[(6, 7, 8)]}
     columns = {members[(0, 3, 6)], members[(1, 4, 7)], members[(2, 5, 8)]}
     assert len(rows) == len(columns) == 1

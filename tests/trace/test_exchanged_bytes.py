@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.model.study.collectives import PROPERTIES
-from offbeat.trace.calls.message_sizes import SUMMED, Role, exchanged
+from offbeat.trace.calls.message_sizes import WITH_BLOCK_SUMS, Role, exchanged_bytes
 from offbeat.trace.exports.exports import export
 from offbeat.trace.files.trace_folder import Trace, open_trace
 from offbeat.trace.summary import summarise
@@ -79,7 +79,7 @@ def test_otf2_has_what_each_role_sends_and_receives(trace: Trace, tmp_path: Path
 
 @given(
     name=st.sampled_from(
-        [name for name in PROPERTIES if name not in SUMMED and not PROPERTIES[name].is_of_neighbours]
+        [name for name in PROPERTIES if name not in WITH_BLOCK_SUMS and not PROPERTIES[name].is_of_neighbours]
     ),
     blocks=st.lists(st.integers(0, 1000), min_size=1, max_size=9),
     root=st.integers(0, 8),
@@ -93,10 +93,10 @@ def test_all_processes_together_receive_what_they_send(
         blocks = blocks[:1] * p
     is_rooted = PROPERTIES[name].is_rooted
     pairs = [
-        exchanged(
+        exchanged_bytes(
             Role(
                 collective=name,
-                place=place,
+                rank=place,
                 processes=p,
                 root=root % p if is_rooted else -1,
                 block_bytes=block,

@@ -105,7 +105,7 @@ def found_in(folder: Path, most_records: int) -> list[tuple[int, ...]]:
                     bool(analysed.is_complete[place]),
                     int(analysed.spent_ns[place]),
                     int(analysed.waited_ns[place]),
-                    int(arrivals[place]) + first * int(analysed.arrived[place]),
+                    int(arrivals[place]) + first * int(analysed.arrivals[place]),
                 )
             )
     return sorted(rows)

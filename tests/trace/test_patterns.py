@@ -26,7 +26,7 @@ from offbeat.trace.patterns import (
     mean_pattern,
     median_pattern,
     recorded_calls,
-    scaled,
+    scale,
 )
 from offbeat.trace.recommendation import choose_row
 from offbeat.trace.summary import Summary, summarise
@@ -98,8 +98,8 @@ def test_a_replay_is_every_call_in_its_order(tmp_path: Path) -> None:
 
 def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> None:
     summary, arrivals = collected(factory.pattern_trace(tmp_path / "t", [[0, 10], [40, 0]]))
-    scenario = recorded_from(scaled(mean_pattern(summary, arrivals.row), 4).header)
-    assert scenario == recorded_from(scaled(recorded_calls(summary, arrivals, most=1), 4).header)
+    scenario = recorded_from(scale(mean_pattern(summary, arrivals.row), 4).header)
+    assert scenario == recorded_from(scale(recorded_calls(summary, arrivals, most_calls=1), 4).header)
     assert scenario.startswith("MPI_Allreduce of 8 B at ")
 
 
@@ -107,7 +107,7 @@ def test_a_replay_and_the_scenario_of_the_same_calls_say_so(tmp_path: Path) -> N
 def test_fewer_calls_of_a_replay_are_evenly_spaced(count: int, most: int) -> None:
     with TemporaryDirectory() as folder:
         trace = factory.pattern_trace(Path(folder) / "t", [[0, call] for call in range(count)])
-        replay = recorded_calls(*collected(trace), most=most)
+        replay = recorded_calls(*collected(trace), most_calls=most)
     chosen = np.round(replay.delays_s[:, 1] / US).astype(int)
     assert len(chosen) == min(count, most)
     assert chosen[0] == 0
@@ -129,8 +129,8 @@ def test_ranks_that_were_not_traced_have_the_nearest_ones_delays_in_each_call(tm
 def test_a_replay_is_scaled_call_by_call_as_a_pattern_is(calls: int, old: int, p: int, seed: int) -> None:
     delays = np.random.default_rng(seed).integers(0, 4, (calls, old)).astype(float)
     delays -= delays.min(axis=1, keepdims=True)
-    replay = scaled(Replay(name="r", delays_s=delays), p)
-    singly = [scaled(Pattern(name="r", delays_s=call), p).delays_s for call in delays]
+    replay = scale(Replay(name="r", delays_s=delays), p)
+    singly = [scale(Pattern(name="r", delays_s=call), p).delays_s for call in delays]
     assert replay.delays_s.tolist() == np.stack(singly).tolist()
 
 
@@ -151,7 +151,7 @@ def test_two_patterns_that_alternate_are_two_clusters(tmp_path: Path) -> None:
     assert [round(cluster.share, 3) for _, cluster in made_patterns] == [0.667, 0.333]
     assert np.argmax(made_patterns[0][0].delays_s) == 2
     assert np.argmax(made_patterns[1][0].delays_s) == 0
-    assert all(cluster.explained > 0.99 for _, cluster in made_patterns)
+    assert all(cluster.variance_share > 0.99 for _, cluster in made_patterns)
 
 
 def test_calls_that_are_similar_are_one_cluster() -> None:
@@ -159,7 +159,7 @@ def test_calls_that_are_similar_are_one_cluster() -> None:
     delays = np.array([0, 20, 50, 10]) + rng.uniform(0, 5, (500, 4))
     (one,) = clusters(delays)
     assert one.share == 1
-    assert one.explained > 0.95
+    assert one.variance_share > 0.95
 
 
 @pytest.mark.parametrize("p", [2, 4, 64])
@@ -167,7 +167,7 @@ def test_noise_gives_no_clusters(p: int) -> None:
     delays = np.random.default_rng(2).normal(50, 10, (600, p))
     cluster_list = clusters(delays - delays.min(axis=1, keepdims=True))
     assert len(cluster_list) == 1
-    assert cluster_list[0].explained < 0.05
+    assert cluster_list[0].variance_share < 0.05
 
 
 def test_one_outlying_call_makes_no_cluster() -> None:
@@ -180,7 +180,7 @@ def test_clusters_state_the_share_of_variance_that_they_explain() -> None:
     delays = np.array([[0.0, 10, 0], [10, 0, 0]] * 50)
     cluster_list = clusters(delays)
     assert len(cluster_list) == 2
-    assert [one.explained for one in cluster_list] == pytest.approx([1.0, 1.0])
+    assert [one.variance_share for one in cluster_list] == pytest.approx([1.0, 1.0])
 
 
 def pattern(delays: list[float]) -> Pattern:
@@ -188,14 +188,14 @@ def pattern(delays: list[float]) -> Pattern:
 
 
 def test_scaling_up_repeats_neighbours() -> None:
-    assert scaled(pattern([0, 1, 2]), 6).delays_s.tolist() == [0, 0, 1, 1, 2, 2]
-    assert scaled(pattern([0, 1]), 5).delays_s.tolist() == [0, 0, 0, 1, 1]
+    assert scale(pattern([0, 1, 2]), 6).delays_s.tolist() == [0, 0, 1, 1, 2, 2]
+    assert scale(pattern([0, 1]), 5).delays_s.tolist() == [0, 0, 0, 1, 1]
 
 
 def test_scaling_down_keeps_the_latest_of_merged_ranks() -> None:
-    assert scaled(pattern([0, 0, 9, 0, 1, 0]), 3).delays_s.tolist() == [0, 9, 1]
-    assert scaled(pattern([0, 1, 2, 3]), 2).delays_s.tolist() == [0, 3]
-    assert scaled(pattern([3, 0, 4, 1]), 1).delays_s.tolist() == [0]
+    assert scale(pattern([0, 0, 9, 0, 1, 0]), 3).delays_s.tolist() == [0, 9, 1]
+    assert scale(pattern([0, 1, 2, 3]), 2).delays_s.tolist() == [0, 3]
+    assert scale(pattern([3, 0, 4, 1]), 1).delays_s.tolist() == [0]
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 5, 8, 9, 31, 33, 64, 1000])
@@ -203,7 +203,7 @@ def test_scaling_states_its_rule_and_keeps_the_skew(p: int) -> None:
     rng = np.random.default_rng(p)
     delays = rng.uniform(0, 1, 32)
     delays -= delays.min()
-    made_pattern = scaled(pattern(delays.tolist()), p)
+    made_pattern = scale(pattern(delays.tolist()), p)
     assert made_pattern.p == p
     assert made_pattern.header["scaled_from"] == "p = 32"
     assert made_pattern.skew_s == pytest.approx(delays.max() if p > 1 else 0)
@@ -232,11 +232,11 @@ def test_arguments_that_match_nothing_list_the_rows(tmp_path: Path) -> None:
 def test_an_impossible_number_of_processes_is_refused_for_scaling(p: int) -> None:
     text = f"between 1 and 16777216 processes, not p = {p}"
     with pytest.raises(BadInput, match=text):
-        scaled(Pattern(name="x", delays_s=np.array([0.0, 1.0])), p)
+        scale(Pattern(name="x", delays_s=np.array([0.0, 1.0])), p)
     with pytest.raises(BadInput, match=text):
-        scaled(Replay(name="x", delays_s=np.zeros((3, 2))), p)
+        scale(Replay(name="x", delays_s=np.zeros((3, 2))), p)
 
 
 def test_a_replay_that_is_too_large_is_refused_with_the_possible_number_of_calls() -> None:
     with pytest.raises(BadInput, match=r"100 calls on 16777216 processes .* use at most 4 calls with --most"):
-        scaled(Replay(name="x", delays_s=np.zeros((100, 2))), 2**24)
+        scale(Replay(name="x", delays_s=np.zeros((100, 2))), 2**24)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from offbeat.trace.calls.call_sites import AddressResolver, CallSites, site_labels
-from offbeat.trace.calls.function_names import MOST_LETTERS, demangled, shortened
+from offbeat.trace.calls.function_names import MOST_LETTERS, demangle_name, shorten_name
 from offbeat.trace.calls.program_file import ProgramFile
 from offbeat.trace.files.format import Mapping
 
@@ -39,14 +39,14 @@ def symbols(library: Path) -> dict[str, int]:
 
 def test_a_function_ends_where_its_symbol_says(library: Path) -> None:
     starts, file = symbols(library), ProgramFile(library)
-    assert [one.function for one in file.places(starts["caller"])][-1] == "caller"
-    assert file.places(starts["behind"] + 1) == []  # after the end of caller, in a label without a size
-    assert ProgramFile(library).places(starts["caller"] + 361_000) == []
+    assert [one.function for one in file.source_lines(starts["caller"])][-1] == "caller"
+    assert file.source_lines(starts["behind"] + 1) == []  # after the end of caller, in a label without a size
+    assert ProgramFile(library).source_lines(starts["caller"] + 361_000) == []
 
 
 def test_inlined_functions_come_before_their_callers(library: Path) -> None:
     file, start = ProgramFile(library), symbols(library)["caller"]
-    chains = {tuple((one.function, one.line) for one in file.places(start + at)) for at in range(64)}
+    chains = {tuple((one.function, one.line) for one in file.source_lines(start + at)) for at in range(64)}
     assert (("called", 2), ("caller", 3)) in chains
 
 
@@ -54,7 +54,8 @@ def test_without_debugging_information_symbols_are_used(library: Path, tmp_path:
     start = symbols(library)["caller"]
     subprocess.run(["strip", "--strip-debug", "-o", tmp_path / "collective_name.so", library], check=True)
     assert [
-        (one.function, one.line) for one in ProgramFile(tmp_path / "collective_name.so").places(start + 4)
+        (one.function, one.line)
+        for one in ProgramFile(tmp_path / "collective_name.so").source_lines(start + 4)
     ] == [("caller", 0)]
 
 
@@ -70,11 +71,11 @@ def test_reading_damaged_files_ends_soon_without_an_error(library: Path, tmp_pat
         path.write_bytes(damaged[: draws.choice([len(whole), len(whole), len(whole) // 2])])
         file = ProgramFile(path)
         for at in (0, 4, 20):
-            file.places(file.address(start + at))
+            file.source_lines(file.address(start + at))
     for content in (b"", b"\x7fELF", b"\x7fELF\x02\x01" + bytes(58), bytes(4096)):
         path = tmp_path / "none.so"
         path.write_bytes(content)
-        assert ProgramFile(path).places(0x1000) == []
+        assert ProgramFile(path).source_lines(0x1000) == []
     assert time.process_time() - began < 60
 
 
@@ -93,7 +94,7 @@ def test_reading_damaged_files_ends_soon_without_an_error(library: Path, tmp_pat
     ],
 )
 def test_names_are_demangled(name: str, expected: str) -> None:
-    assert demangled(name) == expected
+    assert demangle_name(name) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,12 +111,12 @@ def test_names_are_demangled(name: str, expected: str) -> None:
     ],
 )
 def test_names_are_short_in_tables(name: str, short: str) -> None:
-    assert shortened(name).startswith(short)
-    assert len(shortened(name)) <= MOST_LETTERS
+    assert shorten_name(name).startswith(short)
+    assert len(shorten_name(name)) <= MOST_LETTERS
 
 
 def test_the_longest_name_is_cut(library: Path) -> None:
-    assert len(shortened("a" * 500 + "::" + "b" * 500)) == MOST_LETTERS
+    assert len(shorten_name("a" * 500 + "::" + "b" * 500)) == MOST_LETTERS
 
 
 def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
@@ -130,10 +131,10 @@ def test_a_site_is_named_after_its_function_and_line(tmp_path: Path) -> None:
     all_sites = CallSites()
     of_file = AddressResolver([Mapping(0x7000000, 0x7100000, 0, str(library))], {}, all_sites)
     (number,) = of_file.numbers(np.array([0x7000000 + behind_call], dtype=np.uint64))
-    assert site_labels([all_sites.all[number]]) == ["caller (program.c:3)"]
+    assert site_labels([all_sites.sites[number]]) == ["caller (program.c:3)"]
 
 
 def test_an_address_outside_of_all_files_is_its_own_label() -> None:
     all_sites = CallSites()
     (number,) = AddressResolver([], {}, all_sites).numbers(np.array([0xABC], dtype=np.uint64))
-    assert site_labels([all_sites.all[number]]) == ["0xabc"]
+    assert site_labels([all_sites.sites[number]]) == ["0xabc"]

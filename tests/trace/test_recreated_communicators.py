@@ -217,7 +217,7 @@ def test_only_recreated_communicators_with_calls_count(tmp_path: Path) -> None:
 def test_each_recreated_communicator_with_calls_selects_its_row(tmp_path: Path) -> None:
     trace, summary = opened(dups(tmp_path / "t", [(0, 0), (0, 2), (1, 2)], number=4))
     first, second = (next(row for row in summary.rows if row.site == f"app+0x10{n}0") for n in (1, 2))
-    named = [one.label for one in trace.communicators.all if one.constructor]
+    named = [one.label for one in trace.communicators.table if one.constructor]
     assert choose_row(summary, communicator=named[0]) is first
     assert choose_row(summary, site="1010", communicator=named[2]) is first
     assert choose_row(summary, site="1020", communicator=named[2]) is second

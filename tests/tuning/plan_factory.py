@@ -62,7 +62,7 @@ def create_plan(
     """
     known = [a for collective in {key[0] for key in chosen} for a in algorithms(family, collective)]
     choices = [choice(*key, name) for key, name in chosen.items()]
-    return plan(choices, known, library={"family": family, "version": version}, beyond=beyond)
+    return plan(choices, known, library={"family": family, "version": version}, extension=beyond)
 
 
 def planned(tuning_plan: TuningPlan, collective: str, p: int, size: int) -> Rule | None:

@@ -61,7 +61,8 @@ def test_rules_name_the_simulated_choices_by_the_librarys_settings(simulated):
     tuning_plan, used = plan_for(results, choices, str(installation.prefix), KINDS)
     assert used.identity == installation.identity
     safe, _ = plan_for(results, choices, str(installation.prefix))
-    assert not safe.insisted and len(tuning_plan.insisted) == (1 if family == "openmpi" else 0)
+    assert not safe.wrong_result_warnings
+    assert len(tuning_plan.wrong_result_warnings) == (1 if family == "openmpi" else 0)
     chosen = {(one.configuration.collective, one.configuration.bytes): one.algorithm for one in choices}
     ruled = {
         (rule.collective, rule.bytes): rule.algorithm.name

@@ -167,7 +167,7 @@ def test_rules_for_communicators_of_a_launch_belong_to_the_launched_processes(tm
     files = written(plan([rows, everyone], known), tmp_path)
     assert decided(files.environment_for(4), "alltoall", 2, 1024) == "2"
     assert decided(files.environment_for(4), "bcast", 4, 8) == "3"
-    assert files.rule_for("alltoall", 2, 1024, launched=4) is not None
+    assert files.rule_for("alltoall", 2, 1024, launched_processes=4) is not None
     assert not any("ALLTOALL" in name for name in files.environment_for(2))
 
 

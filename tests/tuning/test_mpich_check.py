@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from offbeat.base.errors import BadInput
 from offbeat.cli.app import build
 from offbeat.selection.tuning_files.mpich_tree import Branch as ProcessBranch
-from offbeat.selection.tuning_files.mpich_tree import Embedded, Leaf, SizedLeaf, read, tuned
+from offbeat.selection.tuning_files.mpich_tree import EmbeddedTrees, Leaf, SizedLeaf, read, tuned_tree
 from offbeat.selection.user_rules.mpich_check import Branch, Region, TreeEnd, check_trees, tree_ends
 
 YES_OR_NO = ("is_commutative=yes", "is_commutative=no", "is_op_built_in=yes", "comm_hierarchy=parent")
@@ -75,7 +75,7 @@ def test_every_call_ends_where_the_library_ends_and_no_call_in_an_unreached_bran
 
 def ends_of(tree: dict[str, Any]) -> tuple[list[TreeEnd], list[str]]:
     unreached: list[Branch] = []
-    return list(tree_ends(tree, Region(), unreached)), [branch.place for branch in unreached]
+    return list(tree_ends(tree, Region(), unreached)), [branch.path for branch in unreached]
 
 
 def test_branches_behind_a_wider_condition_are_never_reached() -> None:
@@ -91,7 +91,7 @@ def test_branches_behind_a_wider_condition_are_never_reached() -> None:
 
 
 @pytest.fixture(scope="module")
-def embedded() -> Embedded:
+def embedded() -> EmbeddedTrees:
     return read(real_installation("mpich4").library)
 
 
@@ -99,22 +99,22 @@ def run(path: Path) -> Result:
     return CliRunner(env={"COLUMNS": "200"}).invoke(build(), ["doctor", "--rules", str(path)])
 
 
-def test_a_written_tree_forces_its_rules_and_nothing_else(embedded: Embedded, tmp_path: Path) -> None:
+def test_a_written_tree_forces_its_rules_and_nothing_else(embedded: EmbeddedTrees, tmp_path: Path) -> None:
     name = "algorithm=MPIR_Allreduce_intra_recursive_doubling"
     branches = [ProcessBranch(3, 3, [SizedLeaf(8192, 16384, Leaf(name))])]
     key = "collective=allreduce"
-    trees = embedded.general | {key: tuned(embedded.general[key], branches, "avg_msg_size")}
+    trees = embedded.general | {key: tuned_tree(embedded.general[key], branches, "avg_msg_size")}
     path = tmp_path / "tree.json"
     path.write_text(json.dumps(trees))
     check = check_trees(path.read_bytes(), embedded)
-    assert (check.wrong, check.unreached) == ([], [])
+    assert (check.wrong, check.unreached_branches) == ([], [])
     assert all(line.startswith("allreduce: on 3 processes, 8 KiB to 16 KiB") for line in check.forces)
     assert check.forces and all(line.endswith(name.partition("=")[2]) for line in check.forces)
     done = run(path)
     assert done.exit_code == 0 and "nothing is wrong" in done.stdout, done.output
 
 
-def test_what_would_abort_programs_is_named(embedded: Embedded, tmp_path: Path) -> None:
+def test_what_would_abort_programs_is_named(embedded: EmbeddedTrees, tmp_path: Path) -> None:
     trees = dict(embedded.general)
     del trees["collective=bcast"]
     leaf: dict[str, Any] = {"algorithm=MPIR_Scan_intra_smp": {}}
@@ -143,6 +143,6 @@ def test_what_would_abort_programs_is_named(embedded: Embedded, tmp_path: Path) 
         ('{"a":' * 10**5, "nested too deeply"),
     ],
 )
-def test_a_file_that_is_no_tree_is_refused(text: str, message: str, embedded: Embedded) -> None:
+def test_a_file_that_is_no_tree_is_refused(text: str, message: str, embedded: EmbeddedTrees) -> None:
     with pytest.raises(BadInput, match=message):
         check_trees(text.encode(), embedded)

@@ -430,7 +430,7 @@ def test_the_trees_of_a_real_library_are_found_and_tuned(
     assert {"MPIR_Reduce_intra_binomial", "MPIR_Reduce_allcomm_nb"} <= embedded.names
     assert not [fault for below in embedded.general.values() for fault in faults(below, embedded.names)]
     assert embedded.compositions is not None
-    undivided = [name for name in mpich.UNDIVIDED.values() if name not in embedded.names]
+    undivided = [name for name in mpich.UNDIVIDED_COMPOSITIONS.values() if name not in embedded.names]
     assert not undivided
     files = mpich.write(one("reduce", "binomial", forced("reduce", "binomial")), mpi_installation, tmp_path)
     (tree, device) = trees(files)
@@ -439,4 +439,4 @@ def test_the_trees_of_a_real_library_are_found_and_tuned(
         tuned = 64 <= size <= 512
         assert walk(tree, call) == ("MPIR_Reduce_intra_binomial" if tuned else walk(embedded.general, call))
         own = walk(embedded.compositions, call)
-        assert walk(device, call) == (mpich.UNDIVIDED["reduce"] if tuned else own)
+        assert walk(device, call) == (mpich.UNDIVIDED_COMPOSITIONS["reduce"] if tuned else own)

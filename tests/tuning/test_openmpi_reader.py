@@ -17,7 +17,7 @@ from offbeat.libraries.launch.driver import Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import Observe
 from offbeat.measurement.engines.engine_choice import list_algorithms
 from offbeat.selection.tuning_files.openmpi import COLLECTIVES
-from offbeat.selection.user_rules.openmpi_reader import position, reached, read_rules
+from offbeat.selection.user_rules.openmpi_reader import position, reached_entries, read_rules
 
 DRAWS = int(os.environ.get("OFFBEAT_TEST_DRAWS", "4"))
 P, SIZE = 3, 1536
@@ -158,14 +158,14 @@ BROKEN = """2 # collectives, but only one follows
 )
 def test_a_file_that_the_library_ignores_is_explained_with_its_line_and_the_wrong_count(text, line, what):
     fault = read_rules(text.encode(), knows_version_2=False).fault
-    assert (fault.line, fault.what) == (line, what)
+    assert (fault.line, fault.message) == (line, what)
 
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=6))
 def test_an_entry_is_reached_exactly_if_some_value_finds_it(keys):
     found = {position(keys, value) for value in range(12)}
-    assert {place for place, _, _ in reached(keys)} == found
-    for place, low, high in reached(keys):
+    assert {place for place, _, _ in reached_entries(keys)} == found
+    for place, low, high in reached_entries(keys):
         assert position(keys, low) == place
         assert position(keys, high if high is not None else 11) == place
 

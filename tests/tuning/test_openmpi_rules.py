@@ -82,7 +82,7 @@ def obeyed(tuning_plan: TuningPlan, folder: Path, version: int = 1) -> Table:
 
 
 def number(rule: Rule | None) -> int:
-    return openmpi.tuned_of(rule).number if rule else 0
+    return openmpi.entry_of_tuned(rule).number if rule else 0
 
 
 @settings(deadline=None, max_examples=60)
@@ -273,7 +273,7 @@ def test_of_contradicting_parameters_the_most_chosen_is_used(
 def test_wrong_algorithms_that_were_requested_are_named_in_the_header(tmp_path: Path) -> None:
     tuning_plan = plan_of(rule("reduce", "binomial", {"": "5"}))
     warning = "WRONG RESULTS: reduce by binomial is wrong for operations that are not commutative"
-    tuning_plan = msgspec.structs.replace(tuning_plan, insisted=[warning])
+    tuning_plan = msgspec.structs.replace(tuning_plan, wrong_result_warnings=[warning])
     files = openmpi.write(tuning_plan, installation("openmpi", (5, 0, 11)), tmp_path)
     lines = files.files[0].read_text(encoding="utf-8").splitlines()
     assert f"# {warning}" in lines[:4]

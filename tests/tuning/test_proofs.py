@@ -62,7 +62,7 @@ def test_indistinguishable_rules_are_counted_separately() -> None:
     proofs = Proofs(library="mpi-1", proofs=[verified, ambiguous])
     assert summary(proofs) == "mpi-1: 1 of 2 rules verified, 1 indistinguishable."
     assert "proofs.json" in legend(proofs.proofs)[0]
-    assert proofs.all_obeyed and failed_rules(proofs) == []
+    assert proofs.is_obeyed and failed_rules(proofs) == []
 
 
 def test_a_rule_with_a_failed_probe_is_named_with_the_probe() -> None:
@@ -75,4 +75,4 @@ def test_a_rule_with_a_failed_probe_is_named_with_the_probe() -> None:
 
 
 def test_changed_files_are_detected() -> None:
-    assert not Proofs(library="mpi-1", proofs=[proof()], changed_files=["/x"]).all_obeyed
+    assert not Proofs(library="mpi-1", proofs=[proof()], changed_files=["/x"]).is_obeyed

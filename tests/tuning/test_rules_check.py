@@ -78,15 +78,15 @@ def test_a_rules_file_is_explained_by_what_it_forces_and_what_nothing_reaches(tm
         "line 1: characters that are no number are skipped; begin a comment with #",
         "line 12: alltoall has no algorithm 99: calls end with an error",
     ]
-    assert [text.split(":")[0] for text in check.unreached] == ["line 2", "line 20", "line 31"]
-    assert "Open MPI uses no rules for collective 5" in check.unreached[0]
-    assert "replaced by those in line 26" in check.unreached[1]
-    assert "is not read: the counts end before" in check.unreached[2]
+    assert [text.split(":")[0] for text in check.unreached_entries] == ["line 2", "line 20", "line 31"]
+    assert "Open MPI uses no rules for collective 5" in check.unreached_entries[0]
+    assert "replaced by those in line 26" in check.unreached_entries[1]
+    assert "is not read: the counts end before" in check.unreached_entries[2]
 
 
 def test_rules_that_no_message_or_communicator_reaches_are_named(tmp_path):
     text = "2\n6\n1\n0\n2\n0 2 0 0\n10 3 0 0\n7\n3\n4\n1\n0 1 0 0\n9\n1\n0 1 0 0\n8\n1\n0 1 0 0\n"
-    assert [str(one) for one in _check(tmp_path, text).unreached] == [
+    assert [str(one) for one in _check(tmp_path, text).unreached_entries] == [
         "line 7: no message of barrier reaches this rule: the library ignores the size",
         "line 13: no communicator reaches the rules of bcast from 9 processes on: a neighbouring entry serves"
         " the same sizes",

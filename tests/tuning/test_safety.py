@@ -47,7 +47,7 @@ def rules(tuning_plan: TuningPlan) -> list[str]:
 
 def test_the_best_algorithm_that_is_right_for_every_call_replaces_a_wrong_one() -> None:
     tuning_plan = planned([chosen()], wrong())
-    assert rules(tuning_plan) == ["way3"] and not tuning_plan.insisted
+    assert rules(tuning_plan) == ["way3"] and not tuning_plan.wrong_result_warnings
     (note,) = tuning_plan.notes
     assert note == (
         "reduce by way1 is not exported: it is wrong for MPI_IN_PLACE (MPI_Reduce on 4 processes: 3 elements"
@@ -68,9 +68,9 @@ def test_without_any_right_algorithm_and_where_it_is_better_the_library_decides(
 
 
 def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
-    tuning_plan = planned([chosen()], wrong(), allowed=["in-place"])
+    tuning_plan = planned([chosen()], wrong(), allowed_kinds=["in-place"])
     assert rules(tuning_plan) == ["way1"] and not tuning_plan.notes
-    (warning,) = tuning_plan.insisted
+    (warning,) = tuning_plan.wrong_result_warnings
     assert warning.startswith(
         "WRONG RESULTS: reduce by way1 is wrong for MPI_IN_PLACE; for instance MPI_Reduce"
     )
@@ -78,10 +78,10 @@ def test_a_requested_wrong_algorithm_is_exported_with_a_warning() -> None:
 
 
 def test_allowing_one_kind_of_wrong_call_does_not_allow_another() -> None:
-    assert rules(planned([chosen()], wrong(), allowed=["roots"])) == ["way3"]
+    assert rules(planned([chosen()], wrong(), allowed_kinds=["roots"])) == ["way3"]
     both = (wrong(), wrong("roots"))
-    assert rules(planned([chosen()], *both, allowed=["roots"])) == ["way3"]
-    assert rules(planned([chosen()], *both, allowed=["roots", "in-place"])) == ["way1"]
+    assert rules(planned([chosen()], *both, allowed_kinds=["roots"])) == ["way3"]
+    assert rules(planned([chosen()], *both, allowed_kinds=["roots", "in-place"])) == ["way1"]
 
 
 def test_results_of_an_earlier_version_have_the_verdict_on_noncommutative_operations() -> None:
@@ -89,7 +89,7 @@ def test_results_of_an_earlier_version_have_the_verdict_on_noncommutative_operat
         collective="reduce", algorithm="way1", p=4, bytes=8, status="proved", commutative_only=True
     )
     assert rules(planned([chosen()], before)) == ["way3"]
-    assert rules(planned([chosen()], before, allowed=["noncommutative"])) == ["way1"]
+    assert rules(planned([chosen()], before, allowed_kinds=["noncommutative"])) == ["way1"]
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def tuned(mpi_installation: Installation, tmp_path_factory: pytest.TempPathFacto
         for choice in choose(results, bootstrap=0)
     ]
     assert len(choices) == len(expected)
-    plan, installation = plan_for(results, choices, beyond=1.0)
+    plan, installation = plan_for(results, choices, extension=1.0)
     tuning = results.directory / "tuning"
     files = write(plan, installation, tuning)
     write_manifest(files, "average", installation, tuning)

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from offbeat.base.errors import BadInput
 from offbeat.model.study.algorithm import KINDS
-from offbeat.selection.choices.coverage import BEYOND
+from offbeat.selection.choices.coverage import EXTENSION
 from offbeat.selection.choices.reliability import reliability
 from offbeat.selection.choices.restrictions import indistinguishable_notes
 from offbeat.selection.tuning_files.export import environment_notes, plan_for, write
@@ -33,7 +33,7 @@ class Verification(verification.Verification, frozen=True, kw_only=True):
     """What the library did with the tuning files, from :meth:`offbeat.TuningFiles.verify`.
 
     ``is_obeyed`` says whether it obeys all rules and no legal call breaks, ``why_not`` why it does not;
-    ``sentences`` are the outcome, ``proofs`` and ``tried`` the proofs and the legal calls.
+    ``sentences`` are the outcome, ``proofs`` and ``legal_calls`` the proofs and the legal calls.
     """
 
     def __repr__(self) -> str:
@@ -85,7 +85,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True, eq=False):
     @property
     def warnings(self) -> list[str]:
         """What limits the numbers behind the files, and rules that are wrong for legal calls."""
-        return [*self.unreliable, *self.manifest.tuning.insisted]
+        return [*self.unreliable, *self.manifest.tuning.wrong_result_warnings]
 
     def environment(self, p: int) -> dict[str, str]:
         """The environment variables that make a launch of ``p`` processes use the files."""
@@ -141,8 +141,8 @@ def export(
         results,
         with_same_bits(choices, results.verdicts) if same_bits else choices,
         mpi,
-        allowed=allow_wrong_results,
-        beyond=beyond or BEYOND,
+        allowed_kinds=allow_wrong_results,
+        extension=beyond or EXTENSION,
     )
     plan = with_progress_note(plan, selection, partial=partial)
     written = write(plan, installation, folder, format_version)

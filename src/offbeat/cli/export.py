@@ -115,7 +115,7 @@ def command(
     if summary is not None:
         tuning = files.manifest.tuning
         console.print(f"The file {calls_affected_by_files(tuning, summary).sentence}.", markup=False)
-    for sentence in files.manifest.tuning.insisted:
+    for sentence in files.manifest.tuning.wrong_result_warnings:
         console.print(f"Warning: {sentence}", markup=False)
     print_notes(console, files.notes, everything=all_notes, word="Note")
 

@@ -39,7 +39,7 @@ def export_results(
     """Write the results of a study as CSV or JSON; times are in seconds, sizes in bytes."""
     from offbeat.measurement.results.export import export_csv, export_file, export_json
     from offbeat.measurement.results.read import read_study
-    from offbeat.selection.choices.restrictions import unfinished
+    from offbeat.selection.choices.restrictions import study_progress
 
     if form not in ("csv", "json"):
         raise BadInput(f"--format {form}: known are csv and json")
@@ -51,7 +51,7 @@ def export_results(
     else:
         export_csv(results, sys.stdout.buffer, table)
     sys.stdout.flush()  # raises BrokenPipeError here if the reader has left
-    unfinished_study = unfinished(results)
+    unfinished_study = study_progress(results)
     for note in [*([unfinished_study.sentence] if unfinished_study else []), *results.notes]:
         print(f"warning: {note}", file=sys.stderr)  # last, as reading the ranks may detect damage
 

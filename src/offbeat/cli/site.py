@@ -202,7 +202,7 @@ def export(
     from rich.console import Console
 
     from offbeat.libraries.installations import find
-    from offbeat.selection.choices.coverage import BEYOND
+    from offbeat.selection.choices.coverage import EXTENSION
     from offbeat.selection.tuning_files.export import (
         environment_notes,
         installation_for,
@@ -219,7 +219,7 @@ def export(
     content = read_site(_directory(site))
     library = _version_of(find.choose(mpi)) if mpi else _only_library(content, "", "--mpi PREFIX")
     merged = merge(content, library, rule)
-    tuning_plan = plan(merged, [kind.value for kind in allowed or []], beyond or BEYOND)
+    tuning_plan = plan(merged, [kind.value for kind in allowed or []], beyond or EXTENSION)
     installation = installation_for(tuning_plan, measured_library(merged.results.provenance), mpi)
     folder = output or content.directory / library / FOLDER
     files = write(tuning_plan, installation, folder, format_version)
@@ -234,7 +234,7 @@ def export(
         print_use(console, files.usage, tuning_plan.extent)
         option = f" --tuning {output}" if output else ""
         console.print(f"Next: offbeat verify {content.directory / library}{option}", markup=False)
-        for sentence in files.insisted:
+        for sentence in files.wrong_result_warnings:
             console.print(f"Warning: {sentence}", markup=False)
         others = _other_libraries(content, library)
         notes = [*merged.left_out, *others, *files.notes, *environment_notes(merged.results)]

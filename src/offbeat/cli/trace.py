@@ -169,7 +169,7 @@ def extract_pattern(
     from offbeat.model.pattern import pattern_file
     from offbeat.trace.calls.call_site_stats import description_of
     from offbeat.trace.files.trace_folder import open_trace
-    from offbeat.trace.patterns import scaled
+    from offbeat.trace.patterns import scale
     from offbeat.trace.recommendation import choose_row
     from offbeat.trace.summary import summary_of_trace
 
@@ -186,7 +186,7 @@ def extract_pattern(
         _write_replay(trace, summary, row, p, most, output)
         return
     patterns, lines = _patterns(trace, summary, row, what, call, seed)
-    patterns = [pattern if p is None else scaled(pattern, p) for pattern in patterns]
+    patterns = [pattern if p is None else scale(pattern, p) for pattern in patterns]
     _print_to_stderr(*lines)
     if output is None:
         if len(patterns) > 1:
@@ -208,10 +208,10 @@ def _write_replay(
 ) -> None:
     from offbeat.model.pattern import replay_file
     from offbeat.presentation.drawing import delays
-    from offbeat.trace.patterns import recorded_calls, scaled
+    from offbeat.trace.patterns import recorded_calls, scale
 
-    replay = recorded_calls(summary, _arrivals(trace, row), most=most)
-    replay = replay if p is None else scaled(replay, p)
+    replay = recorded_calls(summary, _arrivals(trace, row), most_calls=most)
+    replay = replay if p is None else scale(replay, p)
     _print_to_stderr(delays.replay_summary(replay))
     if output is None:
         sys.stdout.write(replay_file.text(replay))
@@ -238,7 +238,7 @@ def _patterns(
     clusters = cluster_patterns(summary, arrivals, seed=seed)
     lines = [
         f"{delays.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
-        f" skew, explains {cluster.explained:.1%} of the variance of their delays"
+        f" skew, explains {cluster.variance_share:.1%} of the variance of their delays"
         for pattern, cluster in clusters
     ]
     return [pattern for pattern, _ in clusters], lines

@@ -16,9 +16,9 @@ Row = TypeVar("Row", bound=Struct)
 class CallSiteRow(Struct, frozen=True, kw_only=True):
     """The calls of one call site, function, size class and communicator, or group of communicators.
 
-    ``path`` is the call path, ``place`` the source line or the address of the call. ``processes`` is the size
-    of the communicator. ``communicators`` is how many communicators a group has; ``memberships`` how many
-    different lists of ranks there are among them. ``calls`` counts matched calls; ``whole`` those with
+    ``path`` is the call path, ``location`` the source line or the address of the call. ``processes`` is the
+    size of the communicator. ``communicators`` is how many communicators a group has; ``memberships`` how
+    many different lists of ranks there are among them. ``calls`` counts matched calls; ``whole`` those with
     records of all traced ranks, which ``skew``, ``total_delay``, ``last_delay`` and ``delays_s`` are of.
     ``all_bytes`` is the sum of message sizes over calls and ranks, ``least_bytes`` and ``most_bytes`` are the
     ends of their range. ``spent_s`` is the time in the calls, ``waited_s`` the part of it before the last
@@ -31,7 +31,7 @@ class CallSiteRow(Struct, frozen=True, kw_only=True):
     """
 
     site: str
-    place: str
+    location: str
     path: str
     function: str
     collective: str
@@ -141,7 +141,7 @@ def _call_site(row: CallSiteStats) -> CallSiteRow:
     return _values(CallSiteRow, row, delays_s=row.delays_s.tolist(), empty_share=empty_share([row]))
 
 
-def _values(kind: type[Row], source: Struct, **others: Any) -> Row:
-    """A structure with the attributes of the same names, and ``others``."""
-    names = [name for name in kind.__struct_fields__ if name not in others]
-    return kind(**{name: getattr(source, name) for name in names}, **others)
+def _values(kind: type[Row], source: Struct, **further_values: Any) -> Row:
+    """A structure with the attributes of the same names, and ``further_values``."""
+    names = [name for name in kind.__struct_fields__ if name not in further_values]
+    return kind(**{name: getattr(source, name) for name in names}, **further_values)

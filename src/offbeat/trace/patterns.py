@@ -25,7 +25,7 @@ from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, f
 from offbeat.trace.summary import Summary
 
 SCALING = "blocks of neighbouring ranks; the latest of those that fall together; stretched to the same skew"
-"""The rule of :func:`scaled` in the header of a pattern file."""
+"""The rule of :func:`scale` in the header of a pattern file."""
 
 MOST_DELAYS = 2**26
 """Limit of the delays of a scaled replay: 512 MiB, and a file of a gigabyte."""
@@ -39,46 +39,46 @@ def mean_pattern(summary: Summary, row: CallSiteStats) -> Pattern:
 def median_pattern(summary: Summary, arrivals: Arrivals) -> Pattern:
     """The median delay of each rank, which is robust against outliers."""
     delays = np.median(arrivals.delays_s, axis=0)
-    what = f"median delay over {_calls(arrivals)}"
-    return _pattern(summary, arrivals.row, delays, "median", what)
+    description = f"median delay over {_calls(arrivals)}"
+    return _pattern(summary, arrivals.row, delays, "median", description)
 
 
 def call_pattern(summary: Summary, arrivals: Arrivals, number: int) -> Pattern:
     """The delays of a single call by its number, from 0. Raises :class:`BadInput` for an unknown call."""
-    places = np.flatnonzero(arrivals.number == number)
-    if not len(places):
+    positions = np.flatnonzero(arrivals.number == number)
+    if not len(positions):
         step = f", of which every {arrivals.step}th is kept" if arrivals.step > 1 else ""
         raise BadInput(
             f"there is no call {number}: {description_of(arrivals.row)} was recorded"
             f" {amount(arrivals.row.whole, 'time')}{step}, numbered from 0"
         )
-    delays = arrivals.delays_s[places[0]]
+    delays = arrivals.delays_s[positions[0]]
     return _pattern(summary, arrivals.row, delays, f"call{number}", f"call {number} alone")
 
 
 def cluster_patterns(
-    summary: Summary, arrivals: Arrivals, *, most: int = 6, seed: int = 1
+    summary: Summary, arrivals: Arrivals, *, most_clusters: int = 6, seed: int = 1
 ) -> list[tuple[Pattern, Cluster]]:
     """Typical patterns, the most frequent first; a single one if the calls form no clusters."""
-    traced = ~np.isnan(arrivals.delays_s[0])
-    call_clusters = clusters(arrivals.delays_s[:, traced], most=most, seed=seed)
+    is_traced = ~np.isnan(arrivals.delays_s[0])
+    call_clusters = clusters(arrivals.delays_s[:, is_traced], most_clusters=most_clusters, seed=seed)
     patterns = []
-    for place, cluster in enumerate(call_clusters):
-        delays = np.full(len(traced), np.nan)
-        delays[traced] = cluster.delays_s
-        what = (
-            f"pattern {place + 1} of {len(call_clusters)}: {cluster.share:.1%} of {_calls(arrivals)},"
-            f" explains {cluster.explained:.1%} of the variance of their delays"
+    for index, cluster in enumerate(call_clusters):
+        delays = np.full(len(is_traced), np.nan)
+        delays[is_traced] = cluster.delays_s
+        description = (
+            f"pattern {index + 1} of {len(call_clusters)}: {cluster.share:.1%} of {_calls(arrivals)},"
+            f" explains {cluster.variance_share:.1%} of the variance of their delays"
         )
-        name = f"cluster{place + 1}" if len(call_clusters) > 1 else "typical"
-        patterns.append((_pattern(summary, arrivals.row, delays, name, what), cluster))
+        name = f"cluster{index + 1}" if len(call_clusters) > 1 else "typical"
+        patterns.append((_pattern(summary, arrivals.row, delays, name, description), cluster))
     return patterns
 
 
-Recorded = TypeVar("Recorded", Pattern, Replay)
+Recording = TypeVar("Recording", Pattern, Replay)
 
 
-def scaled(recorded: Recorded, p: int) -> Recorded:
+def scale(recording: Recording, p: int) -> Recording:
     """A pattern, or each call of a replay, for another number of processes.
 
     New rank j of p represents the old ranks from ⌊j·p₀/p⌋ to ⌊(j + 1)·p₀/p⌋ - 1: with more processes,
@@ -86,18 +86,18 @@ def scaled(recorded: Recorded, p: int) -> Recorded:
     single late rank is preserved. Then delays are scaled to the old skew, unless all are equal. Raises
     :class:`BadInput` as :func:`scaled_delays` does.
     """
-    if p == recorded.p:
-        return recorded
+    if p == recording.p:
+        return recording
     return structs.replace(
-        recorded,
-        name=f"{recorded.name}-p{p}",
-        delays_s=scaled_delays(recorded.delays_s, p),
-        header=recorded.header | {"scaled_from": f"p = {recorded.p}", "scaling": SCALING},
+        recording,
+        name=f"{recording.name}-p{p}",
+        delays_s=scaled_delays(recording.delays_s, p),
+        header=recording.header | {"scaled_from": f"p = {recording.p}", "scaling": SCALING},
     )
 
 
 def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
-    """Delays (..., p₀) for p processes, (..., p), as :func:`scaled`. Raises :class:`BadInput`."""
+    """Delays (..., p₀) for p processes, (..., p), as :func:`scale`. Raises :class:`BadInput`."""
     check_processes(p)
     old = delays_s.shape[-1]
     if (calls := delays_s.size // old) * p > MOST_DELAYS:
@@ -116,18 +116,18 @@ def scaled_delays(delays_s: NDArray[np.float64], p: int) -> NDArray[np.float64]:
 
 
 def _pattern(
-    summary: Summary, row: CallSiteStats, delays_s: NDArray[np.float64], kind: str, what: str
+    summary: Summary, row: CallSiteStats, delays_s: NDArray[np.float64], kind: str, description: str
 ) -> Pattern:
     """A pattern with its origin in the header; ranks that were not traced get the nearest rank's delay."""
-    traced = np.flatnonzero(~np.isnan(delays_s))
-    if not len(traced):
+    traced_ranks = np.flatnonzero(~np.isnan(delays_s))
+    if not len(traced_ranks):
         raise BadInput(
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no pattern"
         )
-    header = origin(summary, row) | {"pattern": what} | stand_ins(traced, len(delays_s))
-    filled = delays_s[nearest(traced, len(delays_s))]
+    header = origin(summary, row) | {"pattern": description} | stand_ins(traced_ranks, len(delays_s))
+    complete_delays_s = delays_s[nearest(traced_ranks, len(delays_s))]
     name = f"{file_stem_of(row)}-{kind}"
-    return Pattern(name=name, delays_s=filled - filled.min(), header=header)
+    return Pattern(name=name, delays_s=complete_delays_s - complete_delays_s.min(), header=header)
 
 
 def origin(summary: Summary, row: CallSiteStats) -> dict[str, str]:
@@ -145,49 +145,49 @@ def origin(summary: Summary, row: CallSiteStats) -> dict[str, str]:
     return header
 
 
-def nearest(traced: NDArray[np.int64], p: int) -> NDArray[np.int64]:
+def nearest(traced_ranks: NDArray[np.int64], p: int) -> NDArray[np.int64]:
     """For each of p ranks the nearest traced rank, (p,), of two the lower one."""
     ranks = np.arange(p)
-    after = np.clip(np.searchsorted(traced, ranks), 1, max(len(traced) - 1, 1))
-    before, behind = traced[after - 1], traced[np.minimum(after, len(traced) - 1)]
-    return np.where(ranks - before <= behind - ranks, before, behind)
+    next_index = np.clip(np.searchsorted(traced_ranks, ranks), 1, max(len(traced_ranks) - 1, 1))
+    lower, upper = traced_ranks[next_index - 1], traced_ranks[np.minimum(next_index, len(traced_ranks) - 1)]
+    return np.where(ranks - lower <= upper - ranks, lower, upper)
 
 
-def stand_ins(traced: NDArray[np.int64], p: int) -> dict[str, str]:
+def stand_ins(traced_ranks: NDArray[np.int64], p: int) -> dict[str, str]:
     """The header entry on ranks that were not traced; empty if all were."""
-    if len(traced) == p:
+    if len(traced_ranks) == p:
         return {}
-    return {"untraced": f"{p - len(traced)} of {p} ranks; each has the delay of the nearest traced one"}
+    return {"untraced": f"{p - len(traced_ranks)} of {p} ranks; each has the delay of the nearest traced one"}
 
 
 def _calls(arrivals: Arrivals) -> str:
-    used = len(arrivals.delays_s)
+    call_count = len(arrivals.delays_s)
     if arrivals.step == 1:
-        return amount(used, "call")
+        return amount(call_count, "call")
     return f"every {arrivals.step}th of {amount(arrivals.row.whole, 'call')}"
 
 
-def recorded_calls(summary: Summary, arrivals: Arrivals, *, most: int | None = None) -> Replay:
-    """The recorded calls in their order as a replay, or at most ``most`` of them, evenly spaced.
+def recorded_calls(summary: Summary, arrivals: Arrivals, *, most_calls: int | None = None) -> Replay:
+    """The recorded calls in their order as a replay, or at most ``most_calls`` of them, evenly spaced.
 
     Ranks that were not traced have the delay of the nearest traced one. Raises :class:`BadInput` if none was.
     """
     row, delays = arrivals.row, arrivals.delays_s
-    count = len(delays) if most is None else min(len(delays), most)
+    count = len(delays) if most_calls is None else min(len(delays), most_calls)
     sampled_calls = np.arange(count) * len(delays) // max(count, 1)
-    traced = np.flatnonzero(~np.isnan(delays).any(axis=0))
-    if not len(traced) or not len(sampled_calls):
+    traced_ranks = np.flatnonzero(~np.isnan(delays).any(axis=0))
+    if not len(traced_ranks) or not len(sampled_calls):
         raise BadInput(
             f"{description_of(row)}: no call was recorded on all traced ranks, so there is no replay"
         )
-    filled = delays[sampled_calls][:, nearest(traced, row.processes)]
-    what = f"{count} of {amount(row.whole, 'call')}, evenly chosen"
+    complete_delays_s = delays[sampled_calls][:, nearest(traced_ranks, row.processes)]
+    description = f"{count} of {amount(row.whole, 'call')}, evenly chosen"
     if count == row.whole:
-        what = f"all {amount(count, 'call')}"
+        description = f"all {amount(count, 'call')}"
     return Replay(
         name=f"{file_stem_of(row)}-calls",
-        delays_s=filled - filled.min(axis=1, keepdims=True),
-        header=origin(summary, row) | {"replay": what} | stand_ins(traced, row.processes),
+        delays_s=complete_delays_s - complete_delays_s.min(axis=1, keepdims=True),
+        header=origin(summary, row) | {"replay": description} | stand_ins(traced_ranks, row.processes),
     )
 
 
@@ -210,49 +210,52 @@ Array = NDArray[np.float64]
 class Cluster(Struct, kw_only=True, eq=False):
     """Similar calls: ``delays_s`` is their mean delay by rank, (p,).
 
-    ``share`` is their share of the calls, ``skew_share`` their share of the total skew, ``explained`` the
-    share of the variance of their delays that the mean explains. ``calls`` has the indices of the calls.
+    ``share`` is their share of the calls, ``skew_share`` their share of the total skew, ``variance_share``
+    the share of the variance of their delays that the mean explains. ``calls`` has the indices of the calls.
     """
 
     delays_s: Array
     share: float
     skew_share: float
-    explained: float
+    variance_share: float
     calls: NDArray[np.int64]
 
 
-def clusters(delays_s: Array, *, most: int = 6, seed: int = 1) -> list[Cluster]:
+def clusters(delays_s: Array, *, most_clusters: int = 6, seed: int = 1) -> list[Cluster]:
     """The typical patterns among calls, (calls, p), the most frequent first; at least one."""
     random = np.random.default_rng(seed)
-    centred = delays_s - delays_s.mean(axis=1, keepdims=True)
-    typical = centred[~_outliers(centred)]
+    deviations_s = delays_s - delays_s.mean(axis=1, keepdims=True)
+    typical = deviations_s[~_outliers(deviations_s)]
     if len(typical) > _SAMPLE:
         typical = typical[random.choice(len(typical), _SAMPLE, replace=False)]
-    centres = _best_number(typical, most, random)
-    of = nearest_centres(centred, centres)
-    call_clusters = [_cluster(delays_s, centred, np.flatnonzero(of == place)) for place in np.unique(of)]
+    centres = _best_number(typical, most_clusters, random)
+    cluster_of_call = nearest_centres(deviations_s, centres)
+    call_clusters = [
+        _cluster(delays_s, deviations_s, np.flatnonzero(cluster_of_call == place))
+        for place in np.unique(cluster_of_call)
+    ]
     return sorted(call_clusters, key=lambda one: -one.share)
 
 
-def _outliers(centred: Array) -> NDArray[np.bool_]:
-    norms = np.sqrt((centred * centred).sum(axis=1))
+def _outliers(deviations_s: Array) -> NDArray[np.bool_]:
+    norms = np.sqrt((deviations_s * deviations_s).sum(axis=1))
     far = norms > _OUTLIER_FACTOR * np.median(norms)
     return far if far.sum() <= _MAX_OUTLIER_SHARE * len(norms) else np.zeros(len(norms), np.bool_)
 
 
-def _best_number(points: Array, most: int, random: np.random.Generator) -> Array:
+def _best_number(points: Array, most_clusters: int, random: np.random.Generator) -> Array:
     """The centres, (k, p), for the best number of clusters."""
     best = points.mean(axis=0, keepdims=True)
     total, remaining_square = _square(points), _square(points - best)
     if total == 0 or remaining_square <= LEAST_GAIN * total:
         return best
     cloud = _cloud(points, random)
-    for number in range(2, min(most, len(points)) + 1):
-        centres, remaining = k_means(points, number, random)
+    for number in range(2, min(most_clusters, len(points)) + 1):
+        centres, residual = k_means(points, number, random)
         _, of_cloud = k_means(cloud, number, random)
-        is_better = remaining_square - remaining >= LEAST_GAIN * total
-        if is_better and remaining < LEAST_AGAINST_CLOUD * of_cloud:
-            best, remaining_square = centres, remaining
+        is_better = remaining_square - residual >= LEAST_GAIN * total
+        if is_better and residual < LEAST_AGAINST_CLOUD * of_cloud:
+            best, remaining_square = centres, residual
         elif not is_better:
             break
     return best
@@ -262,8 +265,8 @@ def _cloud(points: Array, random: np.random.Generator) -> Array:
     """As many normally distributed points of the same mean and covariance."""
     middle = points.mean(axis=0)
     _, scales, axes = np.linalg.svd(points - middle, full_matrices=False)
-    drawn = random.standard_normal((len(points), len(scales)))
-    return middle + drawn * (scales / np.sqrt(len(points))) @ axes
+    samples = random.standard_normal((len(points), len(scales)))
+    return middle + samples * (scales / np.sqrt(len(points))) @ axes
 
 
 def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
@@ -273,16 +276,18 @@ def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Ar
     for _ in range(_STARTS):
         centres = _spread_out(points, number, random)
         for _ in range(_ROUNDS):
-            of = nearest_centres(points, centres)
-            moved = np.array(
+            cluster_of_point = nearest_centres(points, centres)
+            new_centres = np.array(
                 [
-                    points[of == one].mean(axis=0) if (of == one).any() else centres[one]
+                    points[cluster_of_point == one].mean(axis=0)
+                    if (cluster_of_point == one).any()
+                    else centres[one]
                     for one in range(number)
                 ]
             )
-            if np.array_equal(moved, centres):
+            if np.array_equal(new_centres, centres):
                 break
-            centres = moved
+            centres = new_centres
         remaining_square = _square(points - centres[nearest_centres(points, centres)])
         if remaining_square < least:
             best, least = centres, remaining_square
@@ -295,8 +300,8 @@ def _spread_out(points: Array, number: int, random: np.random.Generator) -> Arra
     for _ in range(number - 1):
         away = np.min([((points - one) ** 2).sum(axis=1) for one in centres], axis=0)
         total = away.sum()
-        place = random.choice(len(points), p=away / total) if total > 0 else random.integers(len(points))
-        centres.append(points[place])
+        index = random.choice(len(points), p=away / total) if total > 0 else random.integers(len(points))
+        centres.append(points[index])
     return np.array(centres)
 
 
@@ -306,15 +311,15 @@ def nearest_centres(points: Array, centres: Array) -> NDArray[np.int64]:
     return np.argmin(squares, axis=1)
 
 
-def _cluster(delays_s: Array, centred: Array, calls: NDArray[np.int64]) -> Cluster:
-    in_cluster = centred[calls]
+def _cluster(delays_s: Array, deviations_s: Array, calls: NDArray[np.int64]) -> Cluster:
+    in_cluster = deviations_s[calls]
     total, skew = _square(in_cluster), delays_s.max(axis=1)
     residual = _square(in_cluster - in_cluster.mean(axis=0))
     return Cluster(
         delays_s=delays_s[calls].mean(axis=0),
         share=len(calls) / len(delays_s),
         skew_share=float(skew[calls].sum() / skew.sum()) if skew.sum() > 0 else len(calls) / len(delays_s),
-        explained=1.0 - residual / total if total > 0 else 1.0,
+        variance_share=1.0 - residual / total if total > 0 else 1.0,
         calls=calls,
     )
 

@@ -27,7 +27,7 @@ NO_OPERATION = ("constructor", "initialisation")
 
 _LITTLE = 0.01
 """Share of the run time below which a study is hardly worthwhile."""
-_NOTHING = 0.0005
+_NEGLIGIBLE_SHARE = 0.0005
 """Share of the run time that is printed as 0.0%."""
 
 
@@ -59,10 +59,13 @@ class Candidate(Struct, kw_only=True):
     @property
     def name(self) -> str:
         """``MPI_Alltoall at 32 KiB on 64 processes``."""
-        least, most = min(row.least_bytes for row in self.rows), max(row.most_bytes for row in self.rows)
-        size = f" at {size_text(least, most)}" if most else ""
-        on = f" on {self.processes} processes" if self.processes else ""
-        return f"{self.collective}{size}{on}"
+        smallest, largest = (
+            min(row.least_bytes for row in self.rows),
+            max(row.most_bytes for row in self.rows),
+        )
+        size = f" at {size_text(smallest, largest)}" if largest else ""
+        processes_text = f" on {self.processes} processes" if self.processes else ""
+        return f"{self.collective}{size}{processes_text}"
 
 
 def changeable_s(row: CallSiteStats) -> float:
@@ -86,12 +89,12 @@ def candidates(summary: Summary) -> list[Candidate]:
             continue
         why_not = reason_not_tunable(row)
         name = row.collective if not why_not else row.function
-        one = by_key.setdefault(
+        candidate = by_key.setdefault(
             (name, row.processes, row.key[3], why_not),
             Candidate(collective=name, processes=row.processes, rows=[], why_not=why_not),
         )
-        one.rows.append(row)
-    return sorted(by_key.values(), key=lambda one: -one.changeable_s)
+        candidate.rows.append(row)
+    return sorted(by_key.values(), key=lambda candidate: -candidate.changeable_s)
 
 
 def reason_not_tunable(row: CallSiteStats) -> str:
@@ -105,57 +108,60 @@ def reason_not_tunable(row: CallSiteStats) -> str:
 
 def sentence(summary: Summary) -> str:
     """What to tune first and why, and whether waiting for late ranks takes longer than the operation."""
-    ranked = [one for one in candidates(summary) if one.changeable_s > 0]
-    to_tune = [one for one in ranked if not one.why_not]
+    ranking = [candidate for candidate in candidates(summary) if candidate.changeable_s > 0]
+    to_tune = [candidate for candidate in ranking if not candidate.why_not]
     if not to_tune or summary.thread_run_s <= 0:
-        kind = "blocking " if ranked else ""
+        kind = "blocking " if ranking else ""
         return f"There is nothing to tune: the trace has no {kind}collective on two processes or more." + (
-            _larger(ranked[0], summary) if ranked else ""
+            _larger(ranking[0], summary) if ranking else ""
         )
     first = to_tune[0]
-    text = _first(first, summary) + _waiting(first, summary) + _clock_caveat(first)
+    text = _first(first, summary) + _waiting_text(first, summary) + _clock_caveat(first)
     if summary.sampling:
         text += " The trace was sampled: in the whole run, these calls may take more."
-    return text + (_larger(ranked[0], summary) if ranked[0].why_not else "")
+    return text + (_larger(ranking[0], summary) if ranking[0].why_not else "")
 
 
-def _first(one: Candidate, summary: Summary) -> str:
-    calls, share = sum(row.calls for row in one.rows), one.changeable_s / summary.thread_run_s
-    subject = "after the last arrival it takes" if one.is_compared else "it takes"
-    percent = f"{share:.1%}" if share >= _NOTHING else "less than 0.1%"
-    mean_s, each = mean_over_calls(one, "last_delay"), " each" if calls > 1 else ""
-    after = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{each}"
-    reason = f"{subject} {percent} of the run time ({amount(calls, 'call')}{after})"
+def _first(candidate: Candidate, summary: Summary) -> str:
+    calls, share = sum(row.calls for row in candidate.rows), candidate.changeable_s / summary.thread_run_s
+    subject = "after the last arrival it takes" if candidate.is_compared else "it takes"
+    percent = f"{share:.1%}" if share >= _NEGLIGIBLE_SHARE else "less than 0.1%"
+    mean_s, suffix = mean_over_calls(candidate, "last_delay"), " each" if calls > 1 else ""
+    duration_text = "" if math.isnan(mean_s) else f", {format_time(mean_s)}{suffix}"
+    reason = f"{subject} {percent} of the run time ({amount(calls, 'call')}{duration_text})"
     if share < _LITTLE and not summary.sampling:
-        return f"There is little to gain from tuning. {one.name} would be the first: {reason}"
-    return f"Tune {one.name} first: {reason}"
+        return f"There is little to gain from tuning. {candidate.name} would be the first: {reason}"
+    return f"Tune {candidate.name} first: {reason}"
 
 
-def _waiting(one: Candidate, summary: Summary) -> str:
+def _waiting_text(candidate: Candidate, summary: Summary) -> str:
     """How long ranks wait for late ranks in these calls, and with which skew to measure algorithms."""
-    if not one.is_compared:
+    if not candidate.is_compared:
         return ", on a single traced rank: how much of it is waiting for other ranks is unknown."
-    share, waited = one.changeable_s / summary.thread_run_s, one.waited_s / summary.thread_run_s
-    skew = mean_over_calls(one, "skew")
-    if waited < max(0.1 * share, _NOTHING) or math.isnan(skew):
+    share, waiting_share = (
+        candidate.changeable_s / summary.thread_run_s,
+        candidate.waited_s / summary.thread_run_s,
+    )
+    skew = mean_over_calls(candidate, "skew")
+    if waiting_share < max(0.1 * share, _NEGLIGIBLE_SHARE) or math.isnan(skew):
         return ", and hardly any time is spent waiting for late ranks."
-    if share < _LITTLE and waited < _LITTLE and not summary.sampling:
-        return f", and waiting for late ranks takes {waited:.1%}."
-    if waited > share:
+    if share < _LITTLE and waiting_share < _LITTLE and not summary.sampling:
+        return f", and waiting for late ranks takes {waiting_share:.1%}."
+    if waiting_share > share:
         return (
-            f". Waiting for late ranks takes more ({waited:.1%}), and no algorithm can avoid it: balance the"
-            f" work. Measure algorithms with a skew of about {format_time(skew)}."
+            f". Waiting for late ranks takes more ({waiting_share:.1%}), and no algorithm can avoid it:"
+            f" balance the work. Measure algorithms with a skew of about {format_time(skew)}."
         )
     return (
-        f", and waiting for late ranks takes another {waited:.1%}: measure algorithms with a skew of about"
-        f" {format_time(skew)}."
+        f", and waiting for late ranks takes another {waiting_share:.1%}: measure algorithms with a skew of"
+        f" about {format_time(skew)}."
     )
 
 
-def _clock_caveat(one: Candidate) -> str:
+def _clock_caveat(candidate: Candidate) -> str:
     """A caveat if the clock error is too large to separate waiting from the operation."""
-    bound_s = max(row.bound_s for row in one.rows)
-    if not bound_s > mean_over_calls(one, "last_delay"):  # also false for NaN
+    bound_s = max(row.bound_s for row in candidate.rows)
+    if not bound_s > mean_over_calls(candidate, "last_delay"):  # also false for NaN
         return ""
     return (
         f" The clock error of up to {format_time(bound_s)} is longer than a call takes after the last"
@@ -163,20 +169,20 @@ def _clock_caveat(one: Candidate) -> str:
     )
 
 
-def _larger(one: Candidate, summary: Summary) -> str:
-    share = one.changeable_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
-    return f" More time, {share:.1%}, is spent in {one.name}, {one.why_not}."
+def _larger(candidate: Candidate, summary: Summary) -> str:
+    share = candidate.changeable_s / summary.thread_run_s if summary.thread_run_s > 0 else math.nan
+    return f" More time, {share:.1%}, is spent in {candidate.name}, {candidate.why_not}."
 
 
-def mean_over_calls(one: Candidate, name: str) -> float:
+def mean_over_calls(candidate: Candidate, name: str) -> float:
     """The mean of a time over all calls for which it is known, in seconds."""
-    parts = [(row.whole, getattr(row, name).mean_s) for row in one.rows]
-    timed = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]
-    calls = sum(number for number, _ in timed)
-    return sum(number * mean_s for number, mean_s in timed) / calls if calls else math.nan
+    parts = [(row.whole, getattr(row, name).mean_s) for row in candidate.rows]
+    timed_parts = [(calls, mean_s) for calls, mean_s in parts if calls and not math.isnan(mean_s)]
+    calls = sum(number for number, _ in timed_parts)
+    return sum(number * mean_s for number, mean_s in timed_parts) / calls if calls else math.nan
 
 
-_MOST_NAMED = 8
+_MOST_LABELS = 8
 
 
 def choose_row(
@@ -226,8 +232,8 @@ def tuning_order(summary: Summary) -> list[CallSiteStats]:
 def _first_to_tune(summary: Summary) -> CallSiteStats:
     if rows := with_arrivals(tuning_order(summary)):
         return rows[0]
-    others = with_arrivals(summary.rows)
-    choose = " choose with --collective, --site, --communicator or --size;" if others else ""
+    other_rows = with_arrivals(summary.rows)
+    choose = " choose with --collective, --site, --communicator or --size;" if other_rows else ""
     raise BadInput(
         f"the trace {summary.directory} has no calls with known arrivals whose algorithm can be chosen;"
         f"{choose} {_available(summary)}"
@@ -246,5 +252,5 @@ def _available(summary: Summary) -> str:
     labels = list(dict.fromkeys(description_of(row) for row in with_arrivals(summary.rows)))
     if not labels:
         return f"{Path(summary.directory).name} has no calls on two or more traced ranks"
-    more = "; ..." if len(labels) > _MOST_NAMED else ""
-    return f"there are: {'; '.join(labels[:_MOST_NAMED])}{more}"
+    more = "; ..." if len(labels) > _MOST_LABELS else ""
+    return f"there are: {'; '.join(labels[:_MOST_LABELS])}{more}"

@@ -78,11 +78,11 @@ def range_fault(value: str) -> str:
     return f"there are more than {MOST_RANGES} ranges" if len(parts) > MOST_RANGES else ""
 
 
-def _whole_number(least: int, most: int, fix: str) -> Callable[[str], str]:
-    """A check for whole numbers from ``least`` to ``most``."""
+def _whole_number(smallest: int, largest: int, fix: str) -> Callable[[str], str]:
+    """A check for whole numbers from ``smallest`` to ``largest``."""
 
     def check_number(value: str) -> str:
-        is_sound = value.isdecimal() and len(value) <= len(str(most)) and least <= int(value) <= most
+        is_sound = value.isdecimal() and len(value) <= len(str(largest)) and smallest <= int(value) <= largest
         return "" if is_sound else f"it should be a whole number{fix}"
 
     return check_number
@@ -156,9 +156,11 @@ def prepare(
     check_options(folder, options, environ)
     create(folder)
     variables = variables_for(folder, options, library, environ)
-    requested = {name: value for name, value in variables.items() if name.startswith(PREFIX)}
-    argv, changed = with_variables(arguments, variables, installation, environ)
-    return PreparedCommand(argv=argv, environment=dict(environ) | requested | changed, folder=folder)
+    requested_variables = {name: value for name, value in variables.items() if name.startswith(PREFIX)}
+    argv, new_variables = with_variables(arguments, variables, installation, environ)
+    return PreparedCommand(
+        argv=argv, environment=dict(environ) | requested_variables | new_variables, folder=folder
+    )
 
 
 def variables_for(
@@ -170,8 +172,8 @@ def variables_for(
 
 def preload(library: Path, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variable that loads a library before those that the environment preloads."""
-    before = environ.get("LD_PRELOAD", "")
-    return {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    preloads = environ.get("LD_PRELOAD", "")
+    return {"LD_PRELOAD": f"{library}:{preloads}" if preloads else str(library)}
 
 
 def check_options(
@@ -202,30 +204,32 @@ def check_command(arguments: Sequence[str]) -> None:
 
 def tracer_variables(options: Mapping[str, str], environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The tracer's variables: those of the environment, overridden by ``options`` (without their prefix)."""
-    inherited = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
-    return inherited | {PREFIX + name: value for name, value in options.items() if value}
+    inherited_variables = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
+    return inherited_variables | {PREFIX + name: value for name, value in options.items() if value}
 
 
-_UNTRACED = "offbeat: "
+_MESSAGE_PREFIX = "offbeat: "
 """What the lines begin with that the tracer prints into the output of a program."""
 
 
 def why_untraced(output: Path, installation: Installation) -> str:
     """Why a program that succeeded wrote no trace: what the tracer said about it, else the likely reason."""
     lines = read_text(output, LOG_BYTES, errors="replace").splitlines()
-    said = [line.partition(_UNTRACED)[2] for line in lines if _UNTRACED in line and "untraced" in line]
-    if said:
-        return said[0]
+    messages = [
+        line.partition(_MESSAGE_PREFIX)[2] for line in lines if _MESSAGE_PREFIX in line and "untraced" in line
+    ]
+    if messages:
+        return messages[0]
     return (
         f"no process called MPI_Init of {installation.version_text}. If the program uses another library,"
         " give it with --mpi"
     )
 
 
-def find_installation(requested: str, arguments: Sequence[str]) -> Installation:
+def find_installation(request: str, arguments: Sequence[str]) -> Installation:
     """The MPI library of a command: the requested one, else that of its launcher, else the preferred one."""
-    if requested != "auto":
-        return choose(requested)
+    if request != "auto":
+        return choose(request)
     launcher = shutil.which(arguments[0])
     if is_launcher(arguments) and launcher is not None:
         return choose(str(Path(launcher).absolute()))
@@ -240,10 +244,10 @@ def tracer_library(installation: Installation, echo: Callable[[str], None] | Non
             f"the tracer's folder is {cache}, and LD_PRELOAD cannot contain a path with blanks or colons; set"
             " OFFBEAT_CACHE to a folder without them that all compute nodes can access"
         )
-    place = build_native(installation, echo=echo).parents[1]
-    library = next(iter(sorted(place.glob(f"lib*/**/{LIBRARY}"))), None)
+    folder = build_native(installation, echo=echo).parents[1]
+    library = next(iter(sorted(folder.glob(f"lib*/**/{LIBRARY}"))), None)
     if library is None:
-        raise RunFailed(f"there is no {LIBRARY} in {place}; remove that folder and try again")
+        raise RunFailed(f"there is no {LIBRARY} in {folder}; remove that folder and try again")
     return library
 
 
@@ -272,7 +276,7 @@ def _run(command: PreparedCommand) -> int:
             while process.poll() is None:
                 number = signal.sigwaitinfo([*_forwarded_signals(), signal.SIGCHLD]).si_signo
                 if number != signal.SIGCHLD and not (
-                    _is_in_our_group(process.pid) and group_probe.received(number)
+                    _is_in_our_group(process.pid) and group_probe.has_received(number)
                 ):
                     process.send_signal(number)
         return process.returncode
@@ -332,22 +336,22 @@ class GroupSignalProbe:
     def __init__(self) -> None:
         self._start()
 
-    def received(self, number: int) -> bool:
+    def has_received(self, number: int) -> bool:
         """Whether the child received a signal that we received; to be called once per signal.
 
         If so, all signals pending for the child, which the program has received, are removed from ours.
         """
         time.sleep(_DELIVERY_S)
-        pending = self._pending()
-        if number not in pending:
+        pending_signals = self._pending_signals()
+        if number not in pending_signals:
             return False
-        while signal.sigtimedwait(pending, 0):
+        while signal.sigtimedwait(pending_signals, 0):
             pass
         self._end()  # its pending signals cannot be cleared
         self._start()
         return True
 
-    def _pending(self) -> set[int]:
+    def _pending_signals(self) -> set[int]:
         if self._process is None:
             return set()
         status = read_text(Path(f"/proc/{self._process.pid}/status"))

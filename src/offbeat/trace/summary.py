@@ -102,11 +102,11 @@ def summarise(
     """Read a trace once and summarise it, with at most ``most_records`` in memory."""
     progress = ProgressOfBoth(trace, on_progress)
     matcher = Matcher(trace, most_records=most_records, on_progress=progress.records)
-    aggregates = CallAggregates(trace.communicators, trace.every)
+    aggregates = CallAggregates(trace.communicators, trace.sampling_interval)
     without_arrivals = 0
-    for matched in matcher.batches():
-        calls = analyse_calls(matched)
-        without_arrivals += len(matched.starts) - len(calls)
+    for batch in matcher.batches():
+        calls = analyse_calls(batch)
+        without_arrivals += len(batch.starts) - len(calls)
         aggregates.add(calls)
     messages = MessageSums(trace, on_progress=progress.messages)
     time = recorded_time(trace, _last_exits_ns(trace, matcher, messages), messages.pause_marks)
@@ -135,7 +135,7 @@ def summarise(
             *messages.counts.notes(),
         ],
         sampling=sampling,
-        labels=[one.label for one in trace.communicators.all],
+        labels=[communicator.label for communicator in trace.communicators.table],
         has_messages=trace.has_messages or messages.counts.messages > messages.marks,
         message_records=messages.counts.messages,
         marks=messages.marks,

@@ -19,19 +19,19 @@ from offbeat.trace.calls.sparsity import sparsity_notes
 from offbeat.trace.messages.message_tables import message_head, message_table
 from offbeat.trace.summary import Summary
 
-NOTHING_KNOWN = "–"
+UNKNOWN = "–"
 MOST_ROWS = 20
 
 
-def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
-    """Time, skews and delays, stragglers, point-to-point calls: ``most`` rows each (0: all).
+def tables(summary: Summary, most_rows: int = MOST_ROWS, *, apart: bool = False) -> list[Table]:
+    """Time, skews and delays, stragglers, point-to-point calls: ``most_rows`` rows each (0: all).
 
     Collectives are shown by groups of communicators unless ``apart``.
     """
     rows = summary.rows if apart else summary.group_rows
-    shown = rows[:most] if most else rows
-    omitted = len(rows) - len(shown)
-    omitted_s = sum(row.spent_s for row in rows[len(shown) :])
+    shown_rows = rows[:most_rows] if most_rows else rows
+    omitted_rows = len(rows) - len(shown_rows)
+    omitted_s = sum(row.spent_s for row in rows[len(shown_rows) :])
     notes = [
         "share: of the recorded run time, summed over ranks; waited: in the call before the last arrival;"
         " operation: the rest of the call"
@@ -45,37 +45,37 @@ def tables(summary: Summary, most: int = MOST_ROWS, *, apart: bool = False) -> l
         "size: the message size as studies state it, bytes per process as the MPI call states it (alltoallv,"
         " alltoallw and reduce_scatter: the mean block); bytes: sizes, summed over calls and ranks"
     )
-    notes += sparsity_notes(shown)
-    if omitted:
+    notes += sparsity_notes(shown_rows)
+    if omitted_rows:
         notes.append(
-            f"{amount(omitted, 'further row')} with {format_time(omitted_s)} together, summed over"
+            f"{amount(omitted_rows, 'further row')} with {format_time(omitted_s)} together, summed over"
             " ranks; all with --rows 0"
         )
-    if any(row.communicators > 1 for row in shown):
+    if any(row.communicators > 1 for row in shown_rows):
         notes.append(
             "N × MPI_Comm_split: calls on a group of N communicators (same parent, size, constructor and"
             " name, with the same ranks or without common ranks); ranks are those within each communicator;"
             " --apart shows communicators with different ranks separately"
         )
-    late = _late(shown, several_nodes=len(summary.hosts) > 1)
-    of_collectives = [_time(summary, shown, notes), _delays(shown), late]
-    messages = message_table(summary.messages, summary.thread_run_s, most)
+    late = _late(shown_rows, several_nodes=len(summary.hosts) > 1)
+    of_collectives = [_time(summary, shown_rows, notes), _delays(shown_rows), late]
+    messages = message_table(summary.messages, summary.thread_run_s, most_rows)
     return [*of_collectives, messages] if messages.rows else of_collectives
 
 
 def head(summary: Summary) -> list[str]:
     """Lines about the run: program, nodes, library, and the share of collectives."""
     nodes = summary.hosts[0] if len(summary.hosts) == 1 else amount(len(summary.hosts), "node")
-    traced = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
+    traced_text = "" if summary.traced == summary.processes else f", {summary.traced} of them traced"
     processes = "1 process" if summary.processes == 1 else f"{summary.processes} processes"
     program = Path(summary.program).name or "a program"
-    lines = [f"{program}: {processes} on {nodes}{traced}; {library_name(summary.library)}"]
+    lines = [f"{program}: {processes} on {nodes}{traced_text}; {library_name(summary.library)}"]
     if summary.thread_run_s > 0:
-        share, waited = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
+        share, waiting_share = summary.spent_s / summary.thread_run_s, summary.waited_s / summary.thread_run_s
         is_known = any(row.is_compared for row in summary.rows)
         lines.append(
             f"{summary.records} records; collectives take {share:.1%} of the run time"
-            + (f", waiting for late ranks {waited:.1%}" if is_known else "")
+            + (f", waiting for late ranks {waiting_share:.1%}" if is_known else "")
         )
     else:
         lines.append(f"{summary.records} records")
@@ -105,7 +105,7 @@ def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Tabl
                 row.site,
                 _function(row),
                 row.communicator,
-                str(row.processes) if row.processes else NOTHING_KNOWN,
+                str(row.processes) if row.processes else UNKNOWN,
                 size_text(row.least_bytes, row.most_bytes),
                 str(row.calls),
                 rounded_size(row.all_bytes),
@@ -122,7 +122,7 @@ def _time(summary: Summary, rows: list[CallSiteStats], notes: list[str]) -> Tabl
 
 
 def _delays(rows: list[CallSiteStats]) -> Table:
-    several = [
+    numbered_rows = [
         (number, row)
         for number, row in enumerate(rows, 1)
         if row.processes != 1 and row.whole and row.is_compared
@@ -143,7 +143,7 @@ def _delays(rows: list[CallSiteStats]) -> Table:
                 format_time(row.skew.mean_s),
                 *(format_time(skew_s, 2) for skew_s in row.skew.quantiles_s),
             ]
-            for number, row in several
+            for number, row in numbered_rows
         ],
         texts=(1, 2),
         spare=(1, 2, 8, 10),
@@ -168,21 +168,21 @@ def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
         for number, row in enumerate(rows, 1)
         if row.processes != 1 and row.latest_ranks
     ]
-    shown = len(headings) if several_nodes else len(headings) - 1
+    column_count = len(headings) if several_nodes else len(headings) - 1
     notes = [
         "mean delay relative to the first arrival, and the share of the calls in which it was the last;"
         " stability: the share of the variance of delays that is the same in every call"
     ]
-    if mixed := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
-        several = f"rows {', '.join(mixed)}" if len(mixed) > 1 else f"row {mixed[0]}"
+    if mixed_rows := [str(number) for number, row in enumerate(rows, 1) if is_mixed(row)]:
+        rows_text = f"rows {', '.join(mixed_rows)}" if len(mixed_rows) > 1 else f"row {mixed_rows[0]}"
         notes.append(
-            f"{several}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of the arrivals;"
+            f"{rows_text}: the mean pattern explains less than {LEAST_EXPLAINED:.0%} of the arrivals;"
             " 'offbeat trace pattern --what clusters' finds the typical patterns"
         )
     return Table(
         title="Who is late",
-        headings=headings[:shown],
-        rows=[row[:shown] for row in cells],
+        headings=headings[:column_count],
+        rows=[row[:column_count] for row in cells],
         texts=(1, 2, 4, 5),
         spare=(1, 2),
         notes=notes,
@@ -190,14 +190,14 @@ def _late(rows: list[CallSiteStats], *, several_nodes: bool) -> Table:
 
 
 def _function(row: CallSiteStats) -> str:
-    failed = f" ({row.failed} failed)" if row.failed else ""
+    failure_text = f" ({row.failed} failed)" if row.failed else ""
     kind = f" {row.kind}" if row.kind == "persistent" else ""
-    return f"{row.function}{kind}{failed}"
+    return f"{row.function}{kind}{failure_text}"
 
 
 def stability_text(row: CallSiteStats) -> str:
     """``0.93``, or a dash."""
-    return NOTHING_KNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
+    return UNKNOWN if math.isnan(row.stability) else f"{row.stability:.2f}"
 
 
 def straggler_text(late: list[Straggler]) -> str:
@@ -206,4 +206,4 @@ def straggler_text(late: list[Straggler]) -> str:
 
 
 def _share(value: float) -> str:
-    return NOTHING_KNOWN if math.isnan(value) else f"{value:.1%}"
+    return UNKNOWN if math.isnan(value) else f"{value:.1%}"

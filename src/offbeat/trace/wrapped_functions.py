@@ -11,7 +11,7 @@ MARK = "MPI_Pcontrol"
 """Of this function, only the calls with level 2 can be delayed, which mark the beginning of an iteration."""
 
 _COLLECTIVE = re.compile(r"^OFFBEAT_\w*COLLECTIVE\((\w+), (\w+),", re.MULTILINE)
-_OTHER = re.compile(
+_DECLARATION = re.compile(
     r"^OFFBEAT_(?:CONSTRUCTOR|MESSAGE_FUNCTION|PROBE_FUNCTION|REQUEST_FUNCTION)\((\w+),", re.MULTILINE
 )
 
@@ -21,8 +21,8 @@ def wrapped_functions() -> list[str]:
     counts as well."""
     native = native_sources()
     collectives = read_text(native / "collectives" / "collectives.def")
-    others = read_text(native / "trace" / "wrapped_functions.h")
+    header = read_text(native / "trace" / "wrapped_functions.h")
     names = [MARK]
     for name, lower in _COLLECTIVE.findall(collectives):
         names += [f"MPI_{name}", f"MPI_I{lower}", f"MPI_{name}_init"]
-    return names + [f"MPI_{name}" for name in _OTHER.findall(others)]
+    return names + [f"MPI_{name}" for name in _DECLARATION.findall(header)]

@@ -26,7 +26,7 @@ from offbeat.presentation.study_report.tuning_status import proof_table, rule_ta
 from offbeat.selection.choices import wording
 from offbeat.selection.choices.delay_table import Configuration
 from offbeat.selection.choices.reliability import reliability
-from offbeat.selection.choices.restrictions import unfinished
+from offbeat.selection.choices.restrictions import study_progress
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def _numbers(values: Sequence[int]) -> str:
 
 def results_html(results: Results) -> str:
     """Returns how far the study is, what was measured, and what limits the reliability of the numbers."""
-    study = unfinished(results)
+    study = study_progress(results)
     done = study.sentence if study else f"All {amount(results.cases.height, 'case')} are done."
     cases = results.cases.group_by("collective", "p", "bytes", maintain_order=True).agg(
         pl.len().alias("cases"),

@@ -126,7 +126,7 @@ def _heading(table: DelayTable, choice: Choice | None, name: str) -> Text:
     """An algorithm's name, marked when it is the choice or only a reference."""
     if choice is not None and name == choice.algorithm:
         return Text(f"▸{name}", style="bold")
-    reference = name == DEFAULT or name in table.excluded
+    reference = name == DEFAULT or name in table.exclusions
     return Text(f"{name}†", style="dim") if reference else Text(name)
 
 
@@ -140,7 +140,7 @@ def _legend(table: DelayTable, choice: Choice | None) -> str:
         partial = table.incomplete[table.replays].any()
         marks.append("* too few valid repetitions" + (", or not every call of a replay" if partial else ""))
     if np.isnan(table.last_delay_s).any():
-        marks.append(f"{wording.NOTHING} not measured")
+        marks.append(f"{wording.DASH} not measured")
     return "; ".join(marks)
 
 

@@ -117,7 +117,7 @@ def _robustness(table: DelayTable, choice: Choice | None) -> Grid:
 def _normalised(table: DelayTable, choice: Choice | None) -> Grid:
     """Rows relative to their fastest, times in parentheses, averages below (the paper's figure 8)."""
     unit, per_second = wording.common_unit(table.last_delay_s)
-    ratios = table.normalised()
+    ratios = table.normalised_delays()
 
     def square(i: int, j: int) -> Square:
         if np.isnan(ratios[i, j]):
@@ -165,7 +165,7 @@ def _average_row(table: DelayTable, name: str, rule: selection_rules.Rule) -> Ro
         )
         if np.isfinite(scores.get(algorithm, np.nan))
         else Square(
-            text=wording.NOTHING, tone="missing", note="not measured under every pattern of this average"
+            text=wording.DASH, tone="missing", note="not measured under every pattern of this average"
         )
         for algorithm in table.algorithms
     ]
@@ -182,7 +182,7 @@ def _rows(table: DelayTable, square: Callable[[int, int], Square]) -> list[Row]:
 
 def _columns(table: DelayTable, choice: Choice | None) -> list[Heading]:
     def remark(name: str) -> str:
-        remarks = [table.excluded.get(name, "")]
+        remarks = [table.exclusions.get(name, "")]
         if name == DEFAULT:
             remarks.append("the library’s default")
         if choice and name == choice.algorithm:
@@ -196,13 +196,13 @@ def _columns(table: DelayTable, choice: Choice | None) -> list[Heading]:
 
 
 def _missing(table: DelayTable, i: int, j: int) -> Square:
-    reason = table.missing.get((table.patterns[i], table.algorithms[j]), "not measured")
-    return Square(text=wording.NOTHING, tone="missing", note=reason)
+    reason = table.gap_reasons.get((table.patterns[i], table.algorithms[j]), "not measured")
+    return Square(text=wording.DASH, tone="missing", note=reason)
 
 
 def _missing_key(table: DelayTable) -> list[Key]:
     missing = np.isnan(table.last_delay_s).any()
-    return [Key(tone="missing", mark=wording.NOTHING, meaning="not measured")] if missing else []
+    return [Key(tone="missing", mark=wording.DASH, meaning="not measured")] if missing else []
 
 
 def _reference_key(table: DelayTable) -> list[Key]:

@@ -110,8 +110,8 @@ def _legend(selection: Selection) -> Text:
             f"\nNoise of this study: {control.pairs} pairs of cases that must be equal differ by"
             f" {control.median:.1%} in the median and by {control.largest:.1%} in the 95th percentile"
         )
-        widened = control.widening > 1.005
-        text += f"; its intervals were widened {control.widening:.2f} times." if widened else "."
+        widened = control.scatter_factor > 1.005
+        text += f"; its intervals were widened {control.scatter_factor:.2f} times." if widened else "."
     return Text(text, style="dim")
 
 
@@ -194,7 +194,7 @@ def _shown_columns(choices: Sequence[Choice], within: str) -> dict[str, Callable
     return {
         heading: cell
         for heading, cell in columns.items()
-        if any(cell(choice) != wording.NOTHING for choice in choices)
+        if any(cell(choice) != wording.DASH for choice in choices)
     }
 
 
@@ -214,8 +214,8 @@ def _table(lead: Sequence[str], shown: Iterable[str]) -> FittedTable:
 def _cells(choice: Choice, shown: Mapping[str, Callable[[Choice], str]]) -> list[str]:
     has_size = choice.configuration.collective != "barrier"
     return [
-        format_size(choice.configuration.bytes) if has_size else wording.NOTHING,
-        _with_equals(choice.no_delay_winner or wording.NOTHING, choice.no_delay_tied),
+        format_size(choice.configuration.bytes) if has_size else wording.DASH,
+        _with_equals(choice.no_delay_winner or wording.DASH, choice.no_delay_tied),
         _with_equals(choice.algorithm, choice.tied),
         *(cell(choice) for cell in shown.values()),
     ]
@@ -231,14 +231,14 @@ def _same_choice(choice: Choice) -> str:
 def _within(choice: Choice) -> str:
     """The share of resampled studies in which the loss is within the tolerance."""
     if choice.not_measured or choice.certainty is None:
-        return wording.NOTHING
+        return wording.DASH
     return wording.confidence(choice.certainty.within_tolerance)
 
 
 def _max_loss(choice: Choice) -> str:
     """The plausible loss."""
     if choice.not_measured or choice.certainty is None:
-        return wording.NOTHING
+        return wording.DASH
     loss = choice.certainty.plausible_loss
     return wording.share_label(round(loss, 3 if loss < 0.1 else 2))
 

@@ -13,7 +13,7 @@ from offbeat.model.study.collectives import REDUCING, ROOTED
 from offbeat.selection.choices import wording
 from offbeat.selection.choices.delay_table import Configuration
 
-DASH = wording.NOTHING
+DASH = wording.DASH
 
 
 def span(low: str, high: str) -> str:

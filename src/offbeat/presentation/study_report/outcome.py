@@ -20,7 +20,7 @@ from offbeat.presentation.study_report.tuning_status import TuningStatus
 from offbeat.selection.choices import reliability, wording
 from offbeat.selection.choices.outcome import NEGLIGIBLE_SHARE, outcome
 from offbeat.selection.choices.reliability import Evidence, Notice, notices
-from offbeat.selection.choices.restrictions import unfinished
+from offbeat.selection.choices.restrictions import study_progress
 
 
 def verdict(selected: Sequence[ConfigurationView], all_views: Sequence[ConfigurationView]) -> str:
@@ -83,15 +83,15 @@ def warnings(
 
 def _listing(details: list[str], what: str, why: str, remedy: str = "") -> Notice | None:
     """A notice with its details; None if there are none."""
-    return Notice(what=what, why=why, remedy=remedy, details=details) if details else None
+    return Notice(observation=what, why=why, remedy=remedy, details=details) if details else None
 
 
 def nothing_measured(evidence: ReportEvidence) -> Notice | None:
     """No case has a time."""
-    if evidence.measured.height:
+    if evidence.measured_cases.height:
         return None
     return Notice(
-        what="Nothing has been measured yet.",
+        observation="Nothing has been measured yet.",
         why="There are no times to compare, so nothing can be selected.",
         remedy="Run or resume the study with ‘offbeat run’; ‘offbeat status’ shows its progress.",
     )
@@ -99,11 +99,11 @@ def nothing_measured(evidence: ReportEvidence) -> Notice | None:
 
 def not_finished(evidence: ReportEvidence) -> Notice | None:
     """Cases of the study that remain to be measured."""
-    study = unfinished(evidence.results)
+    study = study_progress(evidence.results)
     if study is None:
         return None
     return Notice(
-        what=study.sentence,
+        observation=study.sentence,
         why="A choice among some of the algorithms, or under some of the patterns, may change once all are"
         " measured. Tuning files omit partial configurations.",
         remedy="Resume the study with ‘offbeat run’.",
@@ -130,7 +130,7 @@ def governor(evidence: ReportEvidence) -> Notice | None:
     if not governors or set(governors) == {"performance"} or evidence.results.is_deterministic:
         return None
     return Notice(
-        what=f"The processors’ frequency governor was {', '.join(governors)}.",
+        observation=f"The processors’ frequency governor was {', '.join(governors)}.",
         why="The clock rate depends on the load, so run times vary between cases.",
         remedy="Use the governor ‘performance’ (‘cpupower frequency-set -g performance’,"
         " or the batch system’s option for it).",
@@ -139,7 +139,7 @@ def governor(evidence: ReportEvidence) -> Notice | None:
 
 def unproved(evidence: ReportEvidence) -> Notice | None:
     """Measured algorithms that were not proved to have run."""
-    rows = evidence.measured.filter((pl.col("proof") == "unproved") & (pl.col("algorithm") != DEFAULT))
+    rows = evidence.measured_cases.filter((pl.col("proof") == "unproved") & (pl.col("algorithm") != DEFAULT))
     names = rows.select("collective", "algorithm").unique(maintain_order=True).rows()
     return _listing(
         [f"{collective} {algorithm}" for collective, algorithm in names],
@@ -198,7 +198,7 @@ def left_out(evidence: ReportEvidence) -> Notice | None:
     """Configurations in which nothing could be selected."""
     configurations = [f"{view.title}: {view.left_out}" for view in evidence.views if view.left_out]
     return _listing(
-        configurations if evidence.measured.height else [],
+        configurations if evidence.measured_cases.height else [],
         what=f"For {amount(len(configurations), 'configuration')} nothing could be selected.",
         why="They are left to the library’s default.",
         remedy="Measure what the reasons name.",
@@ -233,12 +233,12 @@ def remarks(evidence: ReportEvidence) -> Notice | None:
 
 def simulated(evidence: ReportEvidence) -> Notice | None:
     """Simulated cases."""
-    rows = evidence.measured.filter(pl.col("engine").is_in(list(SIMULATING)))
+    rows = evidence.measured_cases.filter(pl.col("engine").is_in(list(SIMULATING)))
     if not rows.height:
         return None
     names = ", ".join(dict.fromkeys(rows["library"]))
     return Notice(
-        what=f"{evidence.count_of(rows)} are simulated: {names}.",
+        observation=f"{evidence.count_of(rows)} are simulated: {names}.",
         why="They are as accurate as the platform’s description. The model has no noise and does not include"
         " the library’s software overhead.",
         remedy="Calibrate the platform (‘offbeat platform calibrate’),"
@@ -250,7 +250,7 @@ _CHECKS: tuple[Callable[[ReportEvidence], Notice | None], ...] = (
     nothing_measured,
     not_finished,
     simulated,
-    reliability.oversubscribed,
+    reliability.oversubscription,
     reliability.busy,
     wrong_results,
     reliability.clock_bound,
@@ -259,7 +259,7 @@ _CHECKS: tuple[Callable[[ReportEvidence], Notice | None], ...] = (
     reliability.few_repetitions,
     reliability.wide_intervals,
     governor,
-    reliability.quarantined,
+    reliability.quarantined_cases,
     unproved,
     disobeyed,
     default_is_better,

@@ -286,7 +286,7 @@ class _Builder:
                 yield sorted(group, key=lambda number: int(self._communicator(number).members[0])), layout
 
     def _communicator(self, number: int) -> Communicator:
-        return self._trace.communicators.all[self._calls.collectives[number].communicator]
+        return self._trace.communicators.table[self._calls.collectives[number].communicator]
 
     def _collective(self, number: int, layout: CommunicatorLayout | None, every: int) -> PhaseSection | str:
         """A collective of all ranks, or of all communicators of a layout; of another one what it is, for a
@@ -336,7 +336,7 @@ class _Builder:
                     root = int(records["root"][is_call][0])
                     if not in_world:
                         return max(root, 0)
-                    members = self._trace.communicators.all[call.communicator].members
+                    members = self._trace.communicators.table[call.communicator].members
                     return max(int(members[root]), 0) if 0 <= root < len(members) else 0
         return 0
 

@@ -246,7 +246,7 @@ def _message_ends(trace: Trace, index: _CallIndex) -> _MessageEnds:
         completed = index.of(target, receives.enter_ns)
         is_inside = (sent >= 0) & (completed >= 0)
         lost += int(np.count_nonzero((sent >= 0) != (completed >= 0)))
-        rows = [sent, index.of(target, receives.posted_ns), completed, sends.bytes, sends.issued_by]
+        rows = [sent, index.of(target, receives.posted_ns), completed, sends.bytes, sends.posting_function]
         parts.append(np.stack(rows)[:, is_inside])
         if _is_behind(matched, index.last_end_ns):
             break

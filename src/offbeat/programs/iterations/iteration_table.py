@@ -28,7 +28,7 @@ from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import Progress, ProgressOfBoth, Trace
 from offbeat.trace.messages.message_batches import MessageBatch
 from offbeat.trace.messages.message_matching import MessageCounts, MessageMatcher
-from offbeat.trace.messages.message_waits import CallWaits, WaitingCalls, completing_calls
+from offbeat.trace.messages.message_waits import CallWaitingSums, CompletingCalls, completing_calls
 
 Times = NDArray[np.float32]
 
@@ -120,7 +120,7 @@ def read_table(
     timelines = timelines or []
     cells = _Cells(trace, iterations)
     matcher = Matcher(trace, on_progress=progress.records)
-    aggregates = CallAggregates(trace.communicators, trace.every)
+    aggregates = CallAggregates(trace.communicators, trace.sampling_interval)
     collectives = _Collectives(trace, cells, timelines)
     for matched in matcher.batches():
         aggregates.add(analyse_calls(matched))
@@ -210,7 +210,7 @@ class _Messages:
     def __init__(self, trace: Trace, cells: _Cells, timelines: list[TimelineCalls]) -> None:
         self._cells, self._timelines = cells, timelines
         self._place = np.array([cells.place_of_rank[file.header.rank] for file in trace.files])
-        self._waits = CallWaits(trace)
+        self._waits = CallWaitingSums(trace)
         self.spent_s = np.zeros(cells.count, np.float32)
         self.waiting_s = np.zeros(cells.count, np.float32)
         self.unknown_s = 0.0
@@ -226,7 +226,7 @@ class _Messages:
         for matched in matcher.batches():
             self._add_pairs(matched.sends.source, matched.sends.destination)
             calls = [self._add(batch) for batch in matched.batches or [MessageBatch()]]
-            self._add_waits(self._waits.add(matched, WaitingCalls.concatenate(calls)))
+            self._add_waits(self._waits.add(matched, CompletingCalls.concatenate(calls)))
         self._add_waits(self._waits.rest())
 
     def _add_pairs(self, source: NDArray[np.int64], destination: NDArray[np.int64]) -> None:
@@ -234,7 +234,7 @@ class _Messages:
         pairs = (first.astype(np.int64) * self._size + second)[first != second]
         self._pairs = np.union1d(self._pairs, pairs)
 
-    def _add(self, batch: MessageBatch) -> WaitingCalls:
+    def _add(self, batch: MessageBatch) -> CompletingCalls:
         batch = batch.select(batch.kind != form.MARK)
         place = self._place[batch.file]
         cells = self._cells.of(place, batch.enter_ns)
@@ -243,7 +243,7 @@ class _Messages:
             timeline.add_messages(place, batch.enter_ns, batch.exit_ns, batch.spent_ns)
         return completing_calls(batch, cells)
 
-    def _add_waits(self, calls: WaitingCalls) -> None:
+    def _add_waits(self, calls: CompletingCalls) -> None:
         waiting_ns = calls.late_sender_ns + calls.late_receiver_ns
         self._cells.add(self.waiting_s, calls.row, waiting_ns)
         is_unknown = calls.is_unknown & (calls.row >= 0)

@@ -152,7 +152,7 @@ def began_ns(trace: Trace, number: int) -> int:
 def caller_label(trace: Trace, caller: int) -> str:
     """``MPI_Allreduce at dot (cg.c:5) from step (cg.c:20)``."""
     site, function = site_and_function(caller)
-    return f"{trace.functions[function].name} at {trace.sites.all[site].path}"
+    return f"{trace.functions[function].name} at {trace.sites.sites[site].path}"
 
 
 def _pages(trace: Trace, number: int) -> int:
@@ -198,7 +198,7 @@ def _nothing_found(trace: Trace, sequence: RankCalls) -> str:
     remedy = "mark iterations by MPI_Pcontrol(2), or name a call site with --anchor"
     if not trace.has_messages:
         remedy = f"record point-to-point calls as well ('offbeat trace run --messages'), {remedy}"
-    if trace.every > 1:
+    if trace.sampling_interval > 1:
         remedy = f"record every collective (the trace was sampled), {remedy}"
     return f"no iterations were found: the trace has no marks, and its call sites do not repeat; {remedy}"
 

@@ -11,7 +11,7 @@ from offbeat.programs.iterations.performance import Performance
 from offbeat.programs.iterations.report import Report
 from offbeat.programs.iterations.step_effect import Estimate
 from offbeat.trace.calls.call_site_stats import CallSiteStats, size_text
-from offbeat.trace.summary_tables import NOTHING_KNOWN, library_name
+from offbeat.trace.summary_tables import UNKNOWN, library_name
 
 MOST_RANKS = 32
 """With more ranks, a row is a domain; with more domains, a group of neighbouring ones."""
@@ -90,7 +90,7 @@ def _communication(found: Performance) -> str:
 
 
 def _share(part_s: float, found: Performance) -> str:
-    return f"{part_s / found.measured_s:.1%}" if found.measured_s else NOTHING_KNOWN
+    return f"{part_s / found.measured_s:.1%}" if found.measured_s else UNKNOWN
 
 
 def _compared(faster: Estimate) -> str:
@@ -226,7 +226,7 @@ def _stretches(report: Report) -> Table:
             [
                 f"{first * each + 1}-{end * each}",
                 format_time(time_s),
-                f"{1 / time_s:.4g}" if time_s else NOTHING_KNOWN,
+                f"{1 / time_s:.4g}" if time_s else UNKNOWN,
                 format_time(float(mpi_s[part].mean())),
                 format_time(float(waiting_s[part].mean())),
                 format_time(float(skews.inside_s[part].mean())),
@@ -249,8 +249,8 @@ def _collectives(report: Report) -> Table:
                 size_text(row.least_bytes, row.most_bytes),
                 str(row.calls),
                 format_time(natural_s),
-                format_time(waiting_s) if is_known else NOTHING_KNOWN,
-                f"{row.waited_s / row.spent_s:.1%}" if is_known else NOTHING_KNOWN,
+                format_time(waiting_s) if is_known else UNKNOWN,
+                f"{row.waited_s / row.spent_s:.1%}" if is_known else UNKNOWN,
             ]
         )
     return Table(

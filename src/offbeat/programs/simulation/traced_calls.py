@@ -23,7 +23,7 @@ from offbeat.programs.description.neighbours import Messages, messages
 from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.schema import PhaseSection
 from offbeat.programs.simulation.steps import DOUBLE_BYTES, Steps, collective_size, communicators_of
-from offbeat.trace.calls.message_sizes import SUMMED
+from offbeat.trace.calls.message_sizes import WITH_BLOCK_SUMS
 from offbeat.trace.files import encode
 from offbeat.trace.files import format as form
 
@@ -215,7 +215,7 @@ def _record(phase: PhaseSection, index: int, functions: dict[str, int], p: int) 
     size, element_bytes = collective_size(phase)
     record = np.zeros((), form.RECORD)
     record["address"] = form.IS_PATH | (index + 1)
-    record["bytes"] = size * p if phase.collective in SUMMED else size
+    record["bytes"] = size * p if phase.collective in WITH_BLOCK_SUMS else size
     record["root"] = phase.root if properties.is_rooted else -1
     record["function"] = functions[f"MPI_{phase.collective.capitalize()}"]
     if properties.has_data:

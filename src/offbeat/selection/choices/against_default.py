@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.delay_table import DelayTable
-from offbeat.selection.choices.selection_rules import Rule, compared
+from offbeat.selection.choices.selection_rules import Rule, comparable_columns
 
 
 class RelativeTime(Struct, frozen=True):
@@ -37,7 +37,7 @@ def against_default(table: DelayTable, rule: Rule) -> dict[str, RelativeTime]:
     cases, whose errors are taken as independent: the root of the sum of their squares.
     """
     rows = rule.rows(table)
-    columns = compared(table, rows)
+    columns = comparable_columns(table, rows)
     if not columns or DEFAULT not in table.algorithms:
         return {}
     column = table.algorithms.index(DEFAULT)
@@ -62,10 +62,10 @@ def _half_widths_s(table: DelayTable, rows: list[int]) -> NDArray[np.float64]:
 
 
 def _scores(
-    rule: Rule, normalised: NDArray[np.float64], half_widths: NDArray[np.float64]
+    rule: Rule, normalised_delays: NDArray[np.float64], half_widths: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The score of each column by a rule, and its half width."""
     if rule.kind == "worst":
-        worst = normalised.argmax(axis=0, keepdims=True)
-        return normalised.max(axis=0), np.take_along_axis(half_widths, worst, axis=0)[0]
-    return normalised.mean(axis=0), np.sqrt((half_widths**2).sum(axis=0)) / len(normalised)
+        worst = normalised_delays.argmax(axis=0, keepdims=True)
+        return normalised_delays.max(axis=0), np.take_along_axis(half_widths, worst, axis=0)[0]
+    return normalised_delays.mean(axis=0), np.sqrt((half_widths**2).sum(axis=0)) / len(normalised_delays)

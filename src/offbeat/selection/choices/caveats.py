@@ -20,25 +20,30 @@ from offbeat.selection.choices.selection_rules import Rule, superseded_rows
 from offbeat.selection.choices.wording import share_label
 
 
-def comparison_caveats(table: DelayTable, rule: Rule, tied: list[str], compared: int) -> list[str]:
-    """The algorithms that were not compared, and those with equal scores: ``tied``, first the choice."""
-    sentences = _not_compared(table, rule.rows(table)) + _superseded(table, rule)
-    if table.excluded:
-        reasons = ", ".join(f"{name} ({why})" for name, why in table.excluded.items())
+def comparison_caveats(
+    table: DelayTable, rule: Rule, best_names: list[str], compared_count: int
+) -> list[str]:
+    """The algorithms that were not compared, and those with equal scores: ``best_names``, first the
+    choice."""
+    sentences = _not_compared(table, rule.rows(table)) + _superseded_scenarios(table, rule)
+    if table.exclusions:
+        reasons = ", ".join(f"{name} ({why})" for name, why in table.exclusions.items())
         sentences.append(f"shown but never selected: {reasons}.")
-    if compared == 1:
-        sentences.append(f"{tied[0]} is the only algorithm that could be compared.")
-    if len(tied) > 1:
-        sentences.append(f"{enumeration(tied)} have equal scores by {rule}; the first by name is chosen.")
+    if compared_count == 1:
+        sentences.append(f"{best_names[0]} is the only algorithm that could be compared.")
+    if len(best_names) > 1:
+        sentences.append(
+            f"{enumeration(best_names)} have equal scores by {rule}; the first by name is chosen."
+        )
     return sentences
 
 
-def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], tied: list[str]) -> list[str]:
+def no_delay_caveats(table: DelayTable, rule: Rule, no_delay: list[str], best_names: list[str]) -> list[str]:
     """Gaps and equal delays of the no_delay row; ``no_delay`` holds its winner and those that are as fast."""
     if not no_delay:
         return ["no_delay was not measured: there is neither a no-delay winner nor a robustness class."]
     sentences = []
-    if len(no_delay) > 1 and not (rule.kind == "no_delay" and no_delay == tied):
+    if len(no_delay) > 1 and not (rule.kind == "no_delay" and no_delay == best_names):
         sentences.append(
             f"{enumeration(no_delay)} are equally fast under no_delay; the winner is the first by name."
         )
@@ -60,9 +65,9 @@ def number_caveats(table: DelayTable, rule: Rule, algorithm: str, unknown: bool)
             f"too few repetitions or blocks of {algorithm} under {', '.join(rough)}: its delay is a rough"
             " estimate."
         )
-    floored = (table.last_delay_s[rows] < RESOLUTION_S).any(axis=1)
-    if floored.any():
-        patterns = ", ".join(table.patterns[rows[i]] for i in np.flatnonzero(floored))
+    is_below_resolution = (table.last_delay_s[rows] < RESOLUTION_S).any(axis=1)
+    if is_below_resolution.any():
+        patterns = ", ".join(table.patterns[rows[i]] for i in np.flatnonzero(is_below_resolution))
         sentences.append(
             f"last delays under {patterns} are below the clock's 1 ns and count as 1 ns in ratios."
         )
@@ -84,7 +89,7 @@ def tie_caveats(algorithm: str, certainty: Certainty | None) -> list[str]:
     ]
 
 
-def _superseded(table: DelayTable, rule: Rule) -> list[str]:
+def _superseded_scenarios(table: DelayTable, rule: Rule) -> list[str]:
     """A sentence for every row that is superseded by a replay in an average with scenarios."""
     if not rule.include_scenarios:
         return []
@@ -96,13 +101,13 @@ def _superseded(table: DelayTable, rule: Rule) -> list[str]:
 
 def _not_compared(table: DelayTable, rows: list[int]) -> list[str]:
     """A sentence for every candidate that was not measured in some of ``rows``."""
-    missing = np.isnan(table.last_delay_s[rows]) & table.candidates
+    is_missing = np.isnan(table.last_delay_s[rows]) & table.candidates
     sentences = []
-    for j in np.flatnonzero(missing.any(axis=0)):
+    for j in np.flatnonzero(is_missing.any(axis=0)):
         name = table.algorithms[j]
-        patterns = [table.patterns[rows[i]] for i in np.flatnonzero(missing[:, j])]
+        patterns = [table.patterns[rows[i]] for i in np.flatnonzero(is_missing[:, j])]
         reasons = dict.fromkeys(
-            table.missing[p, name].rstrip(".") for p in patterns if (p, name) in table.missing
+            table.gap_reasons[p, name].rstrip(".") for p in patterns if (p, name) in table.gap_reasons
         )
         why = f" ({'; '.join(reasons)})" if reasons else ""
         sentences.append(f"{name} is not compared: it was not measured under {', '.join(patterns)}{why}.")
@@ -146,18 +151,18 @@ def _partial(table: DelayTable, row: int) -> list[str]:
     ]
 
 
-def _wide(table: DelayTable, row: int, requested: float) -> list[str]:
-    wide = is_wide(table.low_s[row], table.high_s[row], table.last_delay_s[row], requested)
+def _wide(table: DelayTable, row: int, requested_width: float) -> list[str]:
+    wide = is_wide(table.low_s[row], table.high_s[row], table.last_delay_s[row], requested_width)
     columns = np.flatnonzero(wide & table.candidates)
     if not len(columns):
         return []
     half = (table.high_s[row] - table.low_s[row]) / 2 / table.delays_s()[row]
     widest = columns[np.argsort(-half[columns], kind="stable")]
-    named = [f"{table.algorithms[j]} ±{half[j]:.0%}" for j in widest]
+    descriptions = [f"{table.algorithms[j]} ±{half[j]:.0%}" for j in widest]
     return [
         f"the confidence interval of the mean over the calls of {table.patterns[row]} is wider than the"
-        f" requested ±{share_label(requested)} for {format_list(named)}; smaller differences are not"
-        " significant. Fix: raise repetitions.blocks and maximum, or measure on a quieter machine."
+        f" requested ±{share_label(requested_width)} for {format_list(descriptions)}; smaller differences"
+        " are not significant. Fix: raise repetitions.blocks and maximum, or measure on a quieter machine."
     ]
 
 
@@ -166,12 +171,12 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions
     outliers = [outlier for name in calls if (outlier := _largest_outlier(name, calls))]
     if not outliers:
         return []
-    named = [
+    descriptions = [
         f"{name} ({share:.0%} of all: call {call}, {format_time(time_s)})"
         for share, name, call, time_s in sorted(outliers, reverse=True)
     ]
     return [
-        f"single calls of {table.patterns[row]} dominate the mean of {format_list(named)}: they"
+        f"single calls of {table.patterns[row]} dominate the mean of {format_list(descriptions)}: they"
         " take ten times as long as others, and the repetitions do not show that they always do: other work"
         " on the machine may be the cause. All calls are included in the mean. Fix: raise"
         " repetitions.time_cap, or measure on a quieter machine."
@@ -181,35 +186,37 @@ def _outliers(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions
 def _by_call(table: DelayTable, row: int, samples: Mapping[str, CaseRepetitions]) -> dict[str, CallValues]:
     calls = {}
     for column in np.flatnonzero(table.candidates):
-        repeated = samples.get(table.cases[row][column])
-        if repeated is not None and repeated.calls is not None:
-            calls[table.algorithms[column]] = CallValues(repeated.last_delay_s, repeated.calls)
+        case_samples = samples.get(table.cases[row][column])
+        if case_samples is not None and case_samples.calls is not None:
+            calls[table.algorithms[column]] = CallValues(case_samples.last_delay_s, case_samples.calls)
     return calls
 
 
-def _largest_outlier(name: str, every: Mapping[str, CallValues]) -> tuple[float, str, int, float] | None:
+def _largest_outlier(
+    name: str, calls_of_algorithm: Mapping[str, CallValues]
+) -> tuple[float, str, int, float] | None:
     """The largest outlier among an algorithm's calls: its share of the total, the name, number and time."""
-    calls = every[name]
+    calls = calls_of_algorithm[name]
     times, least = calls.medians, calls.ordered[calls.first]
     median = float(np.median(times))
     excess = times - median
-    for place in np.argsort(-times, kind="stable"):
-        share = float(excess[place] / times.sum()) if times.sum() > 0 else 0.0
-        if share < OUTLIER_SHARE or times[place] < OUTLIER_FACTOR * median:
+    for position in np.argsort(-times, kind="stable"):
+        share = float(excess[position] / times.sum()) if times.sum() > 0 else 0.0
+        if share < OUTLIER_SHARE or times[position] < OUTLIER_FACTOR * median:
             return None
-        others = _with_others(int(calls.numbers[place]), name, every)
-        is_specific = not others or times[place] >= OUTLIER_FACTOR * np.median(others)
+        other_times = _other_times(int(calls.numbers[position]), name, calls_of_algorithm)
+        is_specific = not other_times or times[position] >= OUTLIER_FACTOR * np.median(other_times)
         if is_specific and (
-            calls.counts[place] <= FEW_REPETITIONS or times[place] >= OUTLIER_FACTOR * least[place]
+            calls.counts[position] <= FEW_REPETITIONS or times[position] >= OUTLIER_FACTOR * least[position]
         ):
-            return share, name, int(calls.numbers[place]), float(times[place])
+            return share, name, int(calls.numbers[position]), float(times[position])
     return None
 
 
-def _with_others(number: int, name: str, every: Mapping[str, CallValues]) -> list[float]:
+def _other_times(number: int, name: str, calls_of_algorithm: Mapping[str, CallValues]) -> list[float]:
     return [
         float(calls.medians[place])
-        for other, calls in every.items()
+        for other, calls in calls_of_algorithm.items()
         if other != name
         for place in np.flatnonzero(calls.numbers == number)
     ]

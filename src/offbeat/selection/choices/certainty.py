@@ -32,7 +32,7 @@ from offbeat.measurement.results.blocks import RESOLUTION_S, Block
 from offbeat.measurement.results.read import Results
 from offbeat.model.pattern import shapes
 from offbeat.selection.choices.delay_table import CONFIGURATION_COLUMNS, DelayTable
-from offbeat.selection.choices.selection_rules import Rule, compared, scores_of, winners_of
+from offbeat.selection.choices.selection_rules import Rule, comparable_columns, scores_of, winners_of
 
 LOSS_QUANTILE = 0.95
 """The plausible loss and the noise floor are this quantile over the resampled studies."""
@@ -114,17 +114,17 @@ def certainty_of(
     tolerance: float,
     resamples: int,
     seed: int,
-    widening: float = 1.0,
+    scatter_factor: float = 1.0,
 ) -> Certainty | None:
     """What ``resamples`` simulated repetitions of the study say about ``algorithm`` in one configuration.
 
-    ``tolerance`` is the acceptable loss, as a share; ``widening`` multiplies the scatter
-    (:attr:`Control.widening`). None without resamples, without another algorithm to compare with, or when a
-    compared case has fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
+    ``tolerance`` is the acceptable loss, as a share; ``scatter_factor`` multiplies the scatter
+    (:attr:`Control.scatter_factor`). None without resamples, without another algorithm to compare with, or
+    when a compared case has fewer than two blocks. The draws depend on ``seed`` and the configuration alone.
     """
     rows = rule.rows(table)
-    columns = compared(table, rows)
-    delays_s = _resampled_delays_s(table, rows, columns, samples, resamples, seed, widening)
+    columns = comparable_columns(table, rows)
+    delays_s = _resampled_delays_s(table, rows, columns, samples, resamples, seed, scatter_factor)
     if delays_s is None:
         return None
     names = [table.algorithms[j] for j in columns]
@@ -143,12 +143,12 @@ def certainty_of(
 
 
 def _noise_floor(
-    scores: NDArray[np.float64], measured: dict[str, float], names: list[str], algorithm: str
+    scores: NDArray[np.float64], scores_by_name: dict[str, float], names: list[str], algorithm: str
 ) -> float:
     """The share by which an algorithm's lead over the next best shrinks in 5% of resampled studies."""
-    rival = min((name for name in names if name != algorithm), key=lambda name: measured[name])
+    rival = min((name for name in names if name != algorithm), key=lambda name: scores_by_name[name])
     leads = np.log(scores[:, names.index(rival)] / scores[:, names.index(algorithm)])
-    shrinkage = np.log(measured[rival] / measured[algorithm]) - leads
+    shrinkage = np.log(scores_by_name[rival] / scores_by_name[algorithm]) - leads
     return max(0.0, float(np.expm1(np.quantile(shrinkage, LOSS_QUANTILE))))
 
 
@@ -159,7 +159,7 @@ def _resampled_delays_s(
     samples: dict[str, CaseRepetitions],
     resamples: int,
     seed: int,
-    widening: float,
+    scatter_factor: float,
 ) -> NDArray[np.float64] | None:
     """The delays of resampled studies, ``(resamples, rows, columns)`` in seconds; None without blocks."""
     if resamples < 1 or len(columns) < 2:
@@ -180,7 +180,7 @@ def _resampled_delays_s(
     freedom = int(counts.min()) - 1
     spread = np.sqrt(generator.chisquare(freedom, resamples) / freedom)
     shift = np.tensordot(weights, scatter, 1) / np.sqrt(counts * (counts - 1))
-    shift *= np.sqrt(2) * widening / spread[:, np.newaxis, np.newaxis]
+    shift *= np.sqrt(2) * scatter_factor / spread[:, np.newaxis, np.newaxis]
     delays_s = np.maximum(table.last_delay_s[np.ix_(rows, columns)], RESOLUTION_S)
     return np.asarray(delays_s * np.exp(np.clip(shift, -50, 50)))
 
@@ -192,14 +192,14 @@ ENOUGH_PAIRS = 10
 class Control(Struct, frozen=True, kw_only=True):
     """The differences between cases with the same delays, over ``pairs`` pairs, as shares.
 
-    ``median`` and ``largest`` (95th percentile) describe the differences. ``widening`` is the factor by which
-    the differences exceed those expected from the scatter between blocks; at least 1.
+    ``median`` and ``largest`` (95th percentile) describe the differences. ``scatter_factor`` is the factor by
+    which the differences exceed those expected from the scatter between blocks; at least 1.
     """
 
     pairs: int
     median: float
     largest: float
-    widening: float
+    scatter_factor: float
 
 
 def control(results: Results, samples: Mapping[str, CaseRepetitions]) -> Control | None:
@@ -218,14 +218,14 @@ def control(results: Results, samples: Mapping[str, CaseRepetitions]) -> Control
         freedom.append(sum(map(len, blocks)) - 2)
     if len(differences) < ENOUGH_PAIRS:
         return None
-    observed = float(np.median(np.array(differences) / np.array(errors)))
-    expected = float(stdtrit(float(np.median(freedom)), 0.75))  # the median of |t|
+    observed_median = float(np.median(np.array(differences) / np.array(errors)))
+    expected_median = float(stdtrit(float(np.median(freedom)), 0.75))  # the median of |t|
     shares = np.expm1(differences)
     return Control(
         pairs=len(differences),
         median=float(np.median(shares)),
         largest=float(np.quantile(shares, 0.95)),
-        widening=max(1.0, observed / expected),
+        scatter_factor=max(1.0, observed_median / expected_median),
     )
 
 

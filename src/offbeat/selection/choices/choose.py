@@ -32,11 +32,11 @@ from offbeat.selection.choices.certainty import (
 from offbeat.selection.choices.delay_table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.selection.choices.reliability import Notice, reliability, requested_width
 from offbeat.selection.choices.restrictions import (
-    Unfinished,
+    StudyProgress,
     legal_caveats,
     partial_caveat,
     processes_covered,
-    unfinished,
+    study_progress,
     wrong_between,
 )
 from offbeat.selection.choices.selection_rules import Rule
@@ -109,7 +109,7 @@ class Selection(Struct, frozen=True, kw_only=True):
     notes: list[str] = []
     control: Control | None = None
     reliability: list[Notice] = []
-    unfinished: Unfinished | None = None
+    progress: StudyProgress | None = None
 
 
 def choose(results: Results, rule: str = "average", **terms: Any) -> list[Choice]:
@@ -145,7 +145,7 @@ def select(
     tables = _of_collectives(all_tables, collectives)
     _refuse_unknown_scenario(terms.rule, tables)
     samples = None if results.is_deterministic else samples_of(results.repetitions)
-    study = unfinished(results)
+    study = study_progress(results)
     evidence = _Evidence(
         samples=samples,
         verdicts=results.verdicts,
@@ -163,7 +163,7 @@ def select(
         notes=[*([study.sentence] if study else []), *results.notes],
         control=evidence.control,
         reliability=reliability(results),
-        unfinished=study,
+        progress=study,
     )
 
 
@@ -182,9 +182,11 @@ class _Evidence(Struct, frozen=True, kw_only=True):
     configurations: Sequence[Configuration]
     control: Control | None = None
 
-    def certainty(self, table: DelayTable, terms: Terms, algorithm: str, compared: int) -> Certainty | None:
+    def certainty(
+        self, table: DelayTable, terms: Terms, algorithm: str, compared_count: int
+    ) -> Certainty | None:
         """The confidence in a choice; None with cases still to be measured, or with nothing to compare."""
-        if compared < 2 or configuration_key(table.configuration) in self.not_measured:
+        if compared_count < 2 or configuration_key(table.configuration) in self.not_measured:
             return None
         if self.samples is None:
             return EXACT
@@ -196,7 +198,7 @@ class _Evidence(Struct, frozen=True, kw_only=True):
             tolerance=terms.within,
             resamples=terms.bootstrap,
             seed=terms.seed,
-            widening=self.control.widening if self.control else 1.0,
+            scatter_factor=self.control.scatter_factor if self.control else 1.0,
         )
 
     def wrong_calls(self, configuration: Configuration, algorithm: str) -> list[WrongCall]:
@@ -211,7 +213,7 @@ def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | Le
     scores = rule.scores(table)
     if not scores:
         return LeftOut(table.configuration, _why_nothing(table, rule))
-    algorithm, *tied = selection_rules.within_share(scores, 0)
+    algorithm, *ties = selection_rules.within_share(scores, 0)
     references = rule.reference_scores(table)
     good, fastest = _good(table, terms.within), _good(table, 0)
     no_delay = fastest.get(NO_DELAY, [])
@@ -223,7 +225,7 @@ def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | Le
         rule=str(rule),
         include_scenarios=rule.include_scenarios,
         algorithm=algorithm,
-        tied=tied,
+        tied=ties,
         alternatives=[
             name for name in selection_rules.within_share(scores, terms.within) if name != algorithm
         ],
@@ -239,8 +241,8 @@ def _decide(table: DelayTable, terms: Terms, evidence: _Evidence) -> Choice | Le
         not_measured=len(not_measured),
         warnings=[
             *partial_caveat(not_measured),
-            *comparison_caveats(table, rule, [algorithm, *tied], len(scores)),
-            *no_delay_caveats(table, rule, no_delay, [algorithm, *tied]),
+            *comparison_caveats(table, rule, [algorithm, *ties], len(scores)),
+            *no_delay_caveats(table, rule, no_delay, [algorithm, *ties]),
             *number_caveats(table, rule, algorithm, certainty is None and is_expected),
             *tie_caveats(algorithm, certainty),
             *replay_caveats(table, rule, evidence.samples, evidence.requested_width),
@@ -256,7 +258,7 @@ def _cost(scores: dict[str, float], name: str, best: float) -> float | None:
 
 def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
     """The good algorithms of every pattern, the fastest first, equally fast ones in dictionary order."""
-    values = np.round(table.normalised(), 9)
+    values = np.round(table.normalised_delays(), 9)
     return {
         pattern: sorted(
             (table.algorithms[j] for j in np.flatnonzero(mask)),
@@ -271,8 +273,8 @@ def _good(table: DelayTable, within: float) -> dict[str, list[str]]:
 
 def _why_nothing(table: DelayTable, rule: Rule) -> str:
     if not table.candidates.any():
-        measured = ", ".join(table.algorithms)
-        return f"no algorithm is proved to have run (measured: {measured})."
+        algorithms_text = ", ".join(table.algorithms)
+        return f"no algorithm is proved to have run (measured: {algorithms_text})."
     rows = rule.rows(table)
     if rows:
         names = ", ".join(table.patterns[i] for i in rows)
@@ -286,11 +288,11 @@ def _why_nothing(table: DelayTable, rule: Rule) -> str:
 
 def _of_collectives(tables: list[DelayTable], collectives: Sequence[str]) -> list[DelayTable]:
     """The tables of the requested collectives; all if none is named."""
-    measured = list(dict.fromkeys(table.configuration.collective for table in tables))
+    names = list(dict.fromkeys(table.configuration.collective for table in tables))
     for name in collectives:
-        if name not in measured:
+        if name not in names:
             raise BadInput(
-                f"collective '{name}' was not measured; these results hold {', '.join(measured) or 'none'}."
+                f"collective '{name}' was not measured; these results hold {', '.join(names) or 'none'}."
             )
     return [table for table in tables if not collectives or table.configuration.collective in collectives]
 

@@ -6,7 +6,7 @@ A tuning file needs a choice for sizes and p that were not measured:
   larger one's from there on: measured values are multiples (8 B, 1 KiB, 1 MiB), so that the boundary is the
   midpoint on a logarithmic axis.
 - **Below the smallest and above the largest measured size** that size's choice holds within a factor of
-  :data:`BEYOND` (√2), as if a neighbour of half or twice the size had been measured; only at the measured
+  :data:`EXTENSION` (√2), as if a neighbour of half or twice the size had been measured; only at the measured
   size where another algorithm is about to win there (:func:`is_overtaken`). All other sizes are left to the
   library's default.
 - **Numbers of processes** are never extended beyond the measured ones. Between them the rule is that for
@@ -23,23 +23,25 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import isqrt
 
-BEYOND = math.sqrt(2)
+EXTENSION = math.sqrt(2)
 """The smallest and the largest measured size cover sizes smaller and larger by up to this factor."""
 
 
-def size_ranges(sizes: list[int], below: float = BEYOND, above: float = BEYOND) -> list[tuple[int, int]]:
+def size_ranges(
+    sizes: list[int], factor_below: float = EXTENSION, factor_above: float = EXTENSION
+) -> list[tuple[int, int]]:
     """For measured sizes in bytes, ascending: the first and last size (inclusive) that each covers.
 
     The ranges follow one another without gap or overlap. The first begins at the smallest size divided by
-    ``below``, the last ends at the largest size times ``above``. Raises ValueError unless the sizes ascend
-    strictly from 0 or more and both factors are 1 or more.
+    ``factor_below``, the last ends at the largest size times ``factor_above``. Raises ValueError unless the
+    sizes ascend strictly from 0 or more and both factors are 1 or more.
     """
-    if not (1 <= below < math.inf and 1 <= above < math.inf):
-        raise ValueError(f"factors must be 1 or more, not {below} and {above}")
+    if not (1 <= factor_below < math.inf and 1 <= factor_above < math.inf):
+        raise ValueError(f"factors must be 1 or more, not {factor_below} and {factor_above}")
     ranges = process_ranges(sizes)
     if ranges:
-        ranges[0] = (math.ceil(sizes[0] / below), ranges[0][1])
-        ranges[-1] = (ranges[-1][0], math.floor(sizes[-1] * above))
+        ranges[0] = (math.ceil(sizes[0] / factor_below), ranges[0][1])
+        ranges[-1] = (ranges[-1][0], math.floor(sizes[-1] * factor_above))
     return ranges
 
 
@@ -54,10 +56,10 @@ def process_ranges(ps: list[int]) -> list[tuple[int, int]]:
 
 def covering_size(sizes: Sequence[int], size: int) -> int | None:
     """The measured size that covers a size; None if no measured size does."""
-    measured = sorted(set(sizes))
-    for covering, (low, high) in zip(measured, size_ranges(measured), strict=True):
+    sorted_sizes = sorted(set(sizes))
+    for size_of_range, (low, high) in zip(sorted_sizes, size_ranges(sorted_sizes), strict=True):
         if low <= size <= high:
-            return covering
+            return size_of_range
     return None
 
 
@@ -65,23 +67,23 @@ def is_overtaken(
     winner: str,
     end: tuple[int, Mapping[str, float]],
     neighbour: tuple[int, Mapping[str, float]],
-    beyond: float,
+    extension: float,
 ) -> bool:
-    """Whether, by the trend of the scores, another algorithm wins within a factor of ``beyond`` of the last
-    size.
+    """Whether, by the trend of the scores, another algorithm wins within a factor of ``extension`` of the
+    last size.
 
     ``end`` and ``neighbour`` are the last measured size and the one beside it, each with the scores of
     the algorithms (smaller is better). The winner's lead over each rival, the logarithm of the ratio of their
     scores, is extrapolated linearly through both sizes on a logarithmic axis.
     """
-    (last, at_last), (other, at_other) = end, neighbour
-    if min(last, other) <= 0 or min(at_last.get(winner, 0), at_other.get(winner, 0)) <= 0:
+    (last, at_last), (neighbour_size, neighbour_scores) = end, neighbour
+    if min(last, neighbour_size) <= 0 or min(at_last.get(winner, 0), neighbour_scores.get(winner, 0)) <= 0:
         return False
-    steps = math.log(beyond) / abs(math.log(last / other))
-    for rival in at_last.keys() & at_other.keys() - {winner}:
+    steps = math.log(extension) / abs(math.log(last / neighbour_size))
+    for rival in at_last.keys() & neighbour_scores.keys() - {winner}:
         lead = math.log(at_last[rival] / at_last[winner])
-        before = math.log(at_other[rival] / at_other[winner])
-        if lead + steps * (lead - before) < 0:
+        neighbour_lead = math.log(neighbour_scores[rival] / neighbour_scores[winner])
+        if lead + steps * (lead - neighbour_lead) < 0:
             return True
     return False
 

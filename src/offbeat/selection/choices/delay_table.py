@@ -30,13 +30,13 @@ from offbeat.model.study.case_expansion import NO_DELAY
 from offbeat.model.study.collectives import COLLECTIVES
 from offbeat.model.study.skew_policy import POLICIES, REPLAY, ZERO_SKEW, SkewPolicy
 
-RECORDED = ("scenario", "replay")
+RECORDED_KINDS = ("scenario", "replay")
 """Kinds of rows that were recorded from an application; every other row is a shape."""
 
 TOLERANCE = 1e-9
 """Relative difference below which two ratios count as equal, because of rounding."""
 
-EXCLUDING = {
+EXCLUSION_REASONS = {
     "indistinguishable": "not proved: what ran cannot be distinguished from another algorithm",
     "unproved": "not proved to have run",
     "fell_back": "the library ran something else",
@@ -100,9 +100,14 @@ CONFIGURATION_COLUMNS = list(Configuration.__struct_fields__)
 def configurations_in_words(configurations: Iterable[Configuration]) -> str:
     """Configurations as a part of a sentence; those that differ in their sizes only are named once."""
     sizes: dict[Configuration, list[int]] = {}
-    for one in configurations:
-        sizes.setdefault(structs.replace(one, bytes=0), []).append(one.bytes)
-    return enumeration([one.of_sizes(sorted(of_one)) for one, of_one in sizes.items()])
+    for configuration in configurations:
+        sizes.setdefault(structs.replace(configuration, bytes=0), []).append(configuration.bytes)
+    return enumeration(
+        [
+            configuration.of_sizes(sorted(sizes_of_configuration))
+            for configuration, sizes_of_configuration in sizes.items()
+        ]
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -112,10 +117,10 @@ class DelayTable:
     Rows are ordered: no_delay, the shapes, the scenarios, the replays. ``kinds`` holds ``shape``,
     ``scenario`` or ``replay`` for each row, ``shapes`` its name without a skew factor, and ``sources`` the
     calls and trace that it was recorded from, if known. ``low_s`` and ``high_s`` are the ends of the 95%
-    confidence intervals. ``excluded`` maps algorithms that are shown but must not be selected to the reason;
-    the library's ``default`` is always a reference only. ``missing`` maps (pattern, algorithm) to the
-    recorded reason why that case has no delay. ``incomplete`` marks medians of too few repetitions and means
-    over only some of a replay's calls, and ``cases`` names the case of each delay (empty where there is
+    confidence intervals. ``exclusions`` maps algorithms that are shown but must not be selected to the
+    reason; the library's ``default`` is always a reference only. ``gap_reasons`` maps (pattern, algorithm) to
+    the recorded reason why that case has no delay. ``incomplete`` marks medians of too few repetitions and
+    means over only some of a replay's calls, and ``cases`` names the case of each delay (empty where there is
     none).
     """
 
@@ -129,15 +134,15 @@ class DelayTable:
     shapes: list[str]
     sources: list[str]
     skew_policy: SkewPolicy | None
-    excluded: dict[str, str]
-    missing: dict[tuple[str, str], str]
+    exclusions: dict[str, str]
+    gap_reasons: dict[tuple[str, str], str]
     incomplete: NDArray[np.bool_]
     cases: list[list[str]]
 
     @property
-    def recorded(self) -> list[int]:
+    def recorded_rows(self) -> list[int]:
         """The rows of scenarios and replays."""
-        return [i for i, kind in enumerate(self.kinds) if kind in RECORDED]
+        return [i for i, kind in enumerate(self.kinds) if kind in RECORDED_KINDS]
 
     @property
     def replays(self) -> list[int]:
@@ -148,7 +153,7 @@ class DelayTable:
     def candidates(self) -> NDArray[np.bool_]:
         """Which algorithms may be selected: neither excluded nor the library's default."""
         return np.array(
-            [name != DEFAULT and name not in self.excluded for name in self.algorithms], dtype=bool
+            [name != DEFAULT and name not in self.exclusions for name in self.algorithms], dtype=bool
         )
 
     @property
@@ -163,14 +168,14 @@ class DelayTable:
         """The last delays as ratios use them: never below the clock's resolution; NaN stays NaN."""
         return np.maximum(self.last_delay_s, RESOLUTION_S)
 
-    def normalised(self) -> NDArray[np.float64]:
+    def normalised_delays(self) -> NDArray[np.float64]:
         """Each row divided by its smallest delay among the candidates (the paper's figure 8).
 
         The best candidate of a row has 1. References can have less than 1: a default that is faster than
         every candidate. A row without any measured candidate is NaN.
         """
-        measured = self.candidates & ~np.isnan(self.last_delay_s)
-        best_s = np.where(measured, self.delays_s(), np.inf).min(axis=1, initial=np.inf, keepdims=True)
+        is_measured = self.candidates & ~np.isnan(self.last_delay_s)
+        best_s = np.where(is_measured, self.delays_s(), np.inf).min(axis=1, initial=np.inf, keepdims=True)
         return self.delays_s() / np.where(np.isinf(best_s), np.nan, best_s)
 
     def good(self, within: float = 0.05) -> NDArray[np.bool_]:
@@ -179,7 +184,7 @@ class DelayTable:
         The paper calls these good (its figure 5, with 5%). References are never good.
         """
         with np.errstate(invalid="ignore"):
-            close = self.normalised() <= (1 + within) * (1 + TOLERANCE)
+            close = self.normalised_delays() <= (1 + within) * (1 + TOLERANCE)
         return np.asarray(close & self.candidates)
 
     def robustness(self) -> NDArray[np.float64]:
@@ -210,14 +215,14 @@ def delay_tables(
     the order of ``algorithms`` where that names them, then in order of appearance in ``cases``, with
     ``default`` last. Tables are ordered by library, collective, processes and message size. Algorithms are
     excluded from selection if one of their cases is unproved, or if one of ``verdicts`` on their
-    configuration excludes them (:data:`EXCLUDING`). Raises :class:`BadInput` for cases of partitioned sends,
-    and when two cases measure the same algorithm under the same pattern in the same configuration.
+    configuration excludes them (:data:`EXCLUSION_REASONS`). Raises :class:`BadInput` for cases of partitioned
+    sends, and when two cases measure the same algorithm under the same pattern in the same configuration.
     """
     is_finite = pl.col("last_delay_s").is_finite().fill_null(False)
     has_delay = pl.col("status").is_in(["measured", UNFINISHED_CASE, "incomplete"]) & is_finite
     columns = _column_order(cases, algorithms)
-    marked = cases.with_columns(has_delay.alias("has_delay"))
-    groups = marked.partition_by(CONFIGURATION_COLUMNS, as_dict=True, maintain_order=True)
+    cases_with_marks = cases.with_columns(has_delay.alias("has_delay"))
+    groups = cases_with_marks.partition_by(CONFIGURATION_COLUMNS, as_dict=True, maintain_order=True)
     tables = [
         _table(Configuration(*key), rows, columns[str(rows["collective"][0])], verdicts)
         for key, rows in groups.items()
@@ -229,9 +234,9 @@ def delay_tables(
 def _column_order(cases: pl.DataFrame, algorithms: Sequence[Algorithm]) -> dict[str, list[str]]:
     """Each collective's algorithms in the order of the columns, the same in all of its tables."""
     order: dict[str, dict[str, None]] = {}
-    listed = [(algorithm.collective, algorithm.name) for algorithm in algorithms]
-    measured = cases.select("collective", "algorithm").unique(maintain_order=True).rows()
-    for collective, name in [*listed, *measured]:
+    library_order = [(algorithm.collective, algorithm.name) for algorithm in algorithms]
+    measured_algorithms = cases.select("collective", "algorithm").unique(maintain_order=True).rows()
+    for collective, name in [*library_order, *measured_algorithms]:
         order.setdefault(collective, {})[name] = None
     return {
         collective: sorted(names, key=lambda name: name == DEFAULT) for collective, names in order.items()
@@ -250,14 +255,14 @@ def _configuration_order(configuration: Configuration) -> tuple[object, ...]:
 def _row_order(row: Mapping[str, Any]) -> tuple[int, int, float]:
     """no_delay, the shapes in their usual order, shapes of other tools, scenarios, replays."""
     kind = _kind(row)
-    group = 2 + RECORDED.index(kind) if kind in RECORDED else int(row["shape"] != NO_DELAY)
+    group = 2 + RECORDED_KINDS.index(kind) if kind in RECORDED_KINDS else int(row["shape"] != NO_DELAY)
     shapes = list(SHAPES)
     position = shapes.index(row["shape"]) if row["shape"] in shapes else len(shapes)
     return group, position, row["skew_factor"] or 0.0
 
 
 def _kind(row: Mapping[str, Any]) -> str:
-    return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED else "shape"
+    return str(row["pattern_kind"]) if row["pattern_kind"] in RECORDED_KINDS else "shape"
 
 
 def _table(
@@ -269,33 +274,33 @@ def _table(
     labels = delays.select("pattern", "pattern_kind", "shape", "source", "skew_factor")
     patterns = sorted(labels.unique("pattern", maintain_order=True).to_dicts(), key=_row_order)
     row_of = {str(row["pattern"]): i for i, row in enumerate(patterns)}
-    measured = set(delays["algorithm"])
-    column_of = {name: j for j, name in enumerate(name for name in order if name in measured)}
-    at = (
+    measured_algorithms = set(delays["algorithm"])
+    column_of = {name: j for j, name in enumerate(name for name in order if name in measured_algorithms)}
+    indices = (
         np.array([row_of[label] for label in delays["pattern"]]),
         np.array([column_of[name] for name in delays["algorithm"]]),
     )
     shape = (len(row_of), len(column_of))
     cases = np.full(shape, "", dtype=object)
-    cases[at] = delays["case"].to_numpy()
+    cases[indices] = delays["case"].to_numpy()
     incomplete = np.zeros(shape, dtype=bool)
-    incomplete[at] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
+    incomplete[indices] = delays["status"].is_in(["incomplete", UNFINISHED_CASE]).to_numpy()
     of_configuration = (configuration.collective, configuration.p, configuration.bytes)
     return DelayTable(
         configuration=configuration,
         patterns=list(row_of),
         kinds=[_kind(row) for row in patterns],
         algorithms=list(column_of),
-        last_delay_s=_matrix(shape, at, delays["last_delay_s"]),
-        low_s=_matrix(shape, at, delays["last_delay_low_s"]),
-        high_s=_matrix(shape, at, delays["last_delay_high_s"]),
+        last_delay_s=_matrix(shape, indices, delays["last_delay_s"]),
+        low_s=_matrix(shape, indices, delays["last_delay_low_s"]),
+        high_s=_matrix(shape, indices, delays["last_delay_high_s"]),
         shapes=[str(row["shape"]) for row in patterns],
         sources=[str(row["source"] or "") for row in patterns],
         skew_policy=_only_policy(delays),
-        excluded=_excluded(
+        exclusions=_exclusions(
             delays, [one for one in verdicts if (one.collective, one.p, one.bytes) == of_configuration]
         ),
-        missing=_missing_reasons(rows),
+        gap_reasons=_missing_reasons(rows),
         incomplete=incomplete,
         cases=cases.tolist(),
     )
@@ -310,22 +315,25 @@ def _only_policy(delays: pl.DataFrame) -> SkewPolicy | None:
 
 
 def _matrix(
-    shape: tuple[int, int], at: tuple[NDArray[np.int_], NDArray[np.int_]], values: pl.Series
+    shape: tuple[int, int], indices: tuple[NDArray[np.int_], NDArray[np.int_]], values: pl.Series
 ) -> NDArray[np.float64]:
-    """A matrix with ``values`` at the indices ``at`` and NaN elsewhere."""
+    """A matrix with ``values`` at the indices ``indices`` and NaN elsewhere."""
     matrix = np.full(shape, np.nan)
-    matrix[at] = values.cast(pl.Float64).to_numpy()
+    matrix[indices] = values.cast(pl.Float64).to_numpy()
     return matrix
 
 
-def _excluded(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
+def _exclusions(delays: pl.DataFrame, verdicts: Iterable[Verdict]) -> dict[str, str]:
     """Measured algorithms that must not be selected, the library's default aside: name → reason."""
-    unproved = delays.filter(pl.col("proof") != "proved").select("algorithm", "proof").rows()
-    reasons = {str(name): EXCLUDING.get(proof, EXCLUDING["unproved"]) for name, proof in unproved}
-    measured = set(delays["algorithm"])
+    unproved_algorithms = delays.filter(pl.col("proof") != "proved").select("algorithm", "proof").rows()
+    reasons = {
+        str(name): EXCLUSION_REASONS.get(proof, EXCLUSION_REASONS["unproved"])
+        for name, proof in unproved_algorithms
+    }
+    measured_algorithms = set(delays["algorithm"])
     for verdict in verdicts:
-        if verdict.status in EXCLUDING and verdict.algorithm in measured:
-            reasons[verdict.algorithm] = EXCLUDING[verdict.status]
+        if verdict.status in EXCLUSION_REASONS and verdict.algorithm in measured_algorithms:
+            reasons[verdict.algorithm] = EXCLUSION_REASONS[verdict.status]
     reasons.pop(DEFAULT, None)
     return reasons
 

@@ -87,7 +87,7 @@ def selection_document(selection: Selection) -> SelectionDocument:
 
 
 def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelays]:
-    normalised, good = table.normalised(), table.good(within)
+    normalised_delays, good = table.normalised_delays(), table.good(within)
     robustness, classes = table.robustness(), table.robustness_class()
     return [
         PatternDelays(
@@ -101,7 +101,7 @@ def _rows(table: DelayTable, choice: Choice, within: float) -> list[PatternDelay
                     last_delay_s=_number(table.last_delay_s[i, j]),
                     low_s=_number(table.low_s[i, j]),
                     high_s=_number(table.high_s[i, j]),
-                    normalised=_number(normalised[i, j]),
+                    normalised=_number(normalised_delays[i, j]),
                     robustness=_number(robustness[i, j]),
                     robustness_class=str(classes[i, j]),
                     good=bool(good[i, j]),

@@ -14,22 +14,30 @@ NEGLIGIBLE_SHARE = 1e-9
 
 def outcome(choices: Sequence[Choice]) -> str:
     """In how many configurations the no-delay winner is not the choice, and the largest slowdown of it."""
-    compared = [
+    compared_choices = [
         (choice.cost_of_no_delay_winner, choice)
         for choice in choices
         if choice.cost_of_no_delay_winner is not None
     ]
-    differing = [(share, choice) for share, choice in compared if share > NEGLIGIBLE_SHARE]
-    configurations = amount(len(compared), "configuration")
-    if not compared:
+    different_choices = [(share, choice) for share, choice in compared_choices if share > NEGLIGIBLE_SHARE]
+    configurations = amount(len(compared_choices), "configuration")
+    if not compared_choices:
         return "No configuration has a no_delay measurement to compare the choices with."
-    if not differing:
-        several = "both configurations" if len(compared) == 2 else f"all {configurations}"
-        where = "the only configuration" if len(compared) == 1 else several
+    if not different_choices:
+        all_text = "both configurations" if len(compared_choices) == 2 else f"all {configurations}"
+        where = "the only configuration" if len(compared_choices) == 1 else all_text
         return f"In {where} the algorithm that is fastest without delays is also good under arrival patterns."
-    share, worst = max(differing, key=lambda entry: entry[0])
-    there = "There" if len(compared) == 1 else f"The difference is largest in {worst.configuration}: there"
-    where = "the only configuration" if len(compared) == 1 else f"{len(differing)} of {configurations}"
+    share, worst = max(different_choices, key=lambda entry: entry[0])
+    there = (
+        "There"
+        if len(compared_choices) == 1
+        else f"The difference is largest in {worst.configuration}: there"
+    )
+    where = (
+        "the only configuration"
+        if len(compared_choices) == 1
+        else f"{len(different_choices)} of {configurations}"
+    )
     return (
         f"In {where} the algorithm that is fastest without delays is not the one that stays good when"
         f" processes arrive apart. {there} {worst.no_delay_winner} scores {wording.percent(share)} worse than"

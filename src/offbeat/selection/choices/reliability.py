@@ -35,9 +35,9 @@ HAS_TIME = ("measured", UNFINISHED_CASE, "incomplete")
 
 
 class Notice(Struct, frozen=True, kw_only=True):
-    """A warning: ``what`` was observed, ``why`` it matters, the ``remedy``, and where it holds."""
+    """A warning: ``observation`` was observed, ``why`` it matters, the ``remedy``, and where it holds."""
 
-    what: str
+    observation: str
     why: str
     remedy: str = ""
     details: list[str] = []
@@ -45,7 +45,7 @@ class Notice(Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """What was observed, and the remedy."""
-        return f"{self.what} {self.remedy}".strip()
+        return f"{self.observation} {self.remedy}".strip()
 
 
 class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for cached_property
@@ -54,13 +54,13 @@ class Evidence(Struct, frozen=True, kw_only=True, dict=True):  # dict=True: for 
     results: Results
 
     @cached_property
-    def measured(self) -> pl.DataFrame:
+    def measured_cases(self) -> pl.DataFrame:
         """The cases that have a time."""
         return self.results.cases.filter(pl.col("status").is_in(list(HAS_TIME)))
 
     def count_of(self, rows: pl.DataFrame) -> str:
         """The number of rows among the measured cases: ``3 of 84 cases``."""
-        return f"{rows.height} of {amount(self.measured.height, 'case')}"
+        return f"{rows.height} of {amount(self.measured_cases.height, 'case')}"
 
 
 EvidenceT = TypeVar("EvidenceT", bound=Evidence)
@@ -87,17 +87,17 @@ def threads_of(provenance: Mapping[str, Any]) -> int | None:
     )
 
 
-def oversubscribed(evidence: Evidence) -> Notice | None:
+def oversubscription(evidence: Evidence) -> Notice | None:
     """More processes than cores."""
     threads = threads_of(evidence.results.provenance)
     if threads is None:
         return None
     nodes = pl.col("nodes").replace(0, 1)
-    rows = evidence.measured.filter((pl.col("engine") == "mpi") & (pl.col("p") > nodes * threads))
+    rows = evidence.measured_cases.filter((pl.col("engine") == "mpi") & (pl.col("p") > nodes * threads))
     if not rows.height:
         return None
     return Notice(
-        what=f"Up to {_largest(rows['p']):.0f} processes shared {amount(threads, 'hardware thread')}:"
+        observation=f"Up to {_largest(rows['p']):.0f} processes shared {amount(threads, 'hardware thread')}:"
         f" the machine was oversubscribed in {evidence.count_of(rows)}.",
         why="Processes waited for a core as well as for each other, so the times depend on the operating"
         " system's scheduling as much as on the algorithm. Use them for a first look, not for tuning.",
@@ -115,7 +115,7 @@ def busy(evidence: Evidence) -> Notice | None:
     if load <= BUSY_SHARE * threads:
         return None
     return Notice(
-        what=f"The machine was busy when the study began: a load of {load:.1f} on"
+        observation=f"The machine was busy when the study began: a load of {load:.1f} on"
         f" {amount(threads, 'hardware thread')}.",
         why="Other work takes cores, caches and memory bandwidth from the measured processes.",
         remedy="Measure on a machine without other work.",
@@ -124,15 +124,16 @@ def busy(evidence: Evidence) -> Notice | None:
 
 def clock_bound(evidence: Evidence) -> Notice | None:
     """A shared clock whose error bound is large compared with the skews or the delays."""
-    above = ((pl.col("skew_s") > 0) & (pl.col("clock_bound_s") > pl.col("skew_s"))).fill_null(False)
+    is_above_skew = ((pl.col("skew_s") > 0) & (pl.col("clock_bound_s") > pl.col("skew_s"))).fill_null(False)
     relative = (pl.col("clock_bound_s") > BOUND_SHARE * pl.col("last_delay_s")).fill_null(False)
-    rows = evidence.measured.filter(above | relative)
+    rows = evidence.measured_cases.filter(is_above_skew | relative)
     if not rows.height:
         return None
-    above_skew = rows.filter(above).height
+    above_skew = rows.filter(is_above_skew).height
     return Notice(
-        what=f"The shared clock’s error bound (up to {format_time(_largest(rows['clock_bound_s']))}) is above"
-        f" {wording.percent(BOUND_SHARE)} of the last delay in {evidence.count_of(rows)}"
+        observation="The shared clock’s error bound"
+        f" (up to {format_time(_largest(rows['clock_bound_s']))}) is above {wording.percent(BOUND_SHARE)}"
+        f" of the last delay in {evidence.count_of(rows)}"
         + (f", and above the skew in {above_skew} of them." if above_skew else "."),
         why="Arrival and exit times of different processes are compared on that clock:"
         " differences below its bound cannot be measured.",
@@ -144,11 +145,11 @@ def clock_bound(evidence: Evidence) -> Notice | None:
 def late_starts(evidence: Evidence) -> Notice | None:
     """Start errors that are large against the skew."""
     late = (pl.col("skew_s") > 0) & (pl.col("overshoot_s") > BOUND_SHARE * pl.col("skew_s"))
-    rows = evidence.measured.filter(late.fill_null(False))
+    rows = evidence.measured_cases.filter(late.fill_null(False))
     if not rows.height:
         return None
     return Notice(
-        what=f"In {evidence.count_of(rows)} a process started later than planned by more than"
+        observation=f"In {evidence.count_of(rows)} a process started later than planned by more than"
         f" {wording.percent(BOUND_SHARE)} of the skew (up to {format_time(_largest(rows['overshoot_s']))}).",
         why="The applied pattern then differs from the requested one.",
         remedy="Lower tolerance in [start], use a larger skew, or use fewer processes than cores.",
@@ -157,12 +158,12 @@ def late_starts(evidence: Evidence) -> Notice | None:
 
 def invalid_share(evidence: Evidence) -> Notice | None:
     """Many repetitions in which a process missed its start."""
-    valid, invalid = (int(evidence.measured[name].sum() or 0) for name in ("repetitions", "invalid"))
+    valid, invalid = (int(evidence.measured_cases[name].sum() or 0) for name in ("repetitions", "invalid"))
     share = invalid / (valid + invalid) if invalid else 0.0
     if share <= INVALID_SHARE:
         return None
     return Notice(
-        what=f"{wording.percent(share)} of the repetitions were invalid: a process missed its start.",
+        observation=f"{wording.percent(share)} of the repetitions were invalid: a process missed its start.",
         why="They were repeated and are not evaluated, but they show that the processes are disturbed.",
         remedy="Use fewer processes than cores, bind them, or raise tolerance in [start].",
     )
@@ -170,11 +171,13 @@ def invalid_share(evidence: Evidence) -> Notice | None:
 
 def few_repetitions(evidence: Evidence) -> Notice | None:
     """Cases with few valid repetitions."""
-    rows = evidence.measured.filter((pl.col("engine") == "mpi") & (pl.col("repetitions") < FEW_REPETITIONS))
+    rows = evidence.measured_cases.filter(
+        (pl.col("engine") == "mpi") & (pl.col("repetitions") < FEW_REPETITIONS)
+    )
     if not rows.height:
         return None
     return Notice(
-        what=f"{evidence.count_of(rows)} have fewer than {FEW_REPETITIONS} valid repetitions"
+        observation=f"{evidence.count_of(rows)} have fewer than {FEW_REPETITIONS} valid repetitions"
         f" (minimum: {min(rows['repetitions'])}).",
         why="A single disturbance can change the median of so few, and its interval is a rough estimate.",
         remedy="Raise minimum and time_cap in [repetitions] and run the study again.",
@@ -183,16 +186,18 @@ def few_repetitions(evidence: Evidence) -> Notice | None:
 
 def wide_intervals(evidence: Evidence) -> Notice | None:
     """Cases that reached the limit of repetitions or time before the requested interval width."""
-    requested = requested_width(evidence.results.study)
-    if requested is None:
+    requested_half_width = requested_width(evidence.results.study)
+    if requested_half_width is None:
         return None
     ends = pl.col("last_delay_low_s"), pl.col("last_delay_high_s")
-    rows = evidence.measured.filter(is_wide(*ends, pl.col("last_delay_s"), requested).fill_null(False))
+    rows = evidence.measured_cases.filter(
+        is_wide(*ends, pl.col("last_delay_s"), requested_half_width).fill_null(False)
+    )
     if not rows.height:
         return None
     return Notice(
-        what=f"In {evidence.count_of(rows)} the delay's confidence interval is wider than the"
-        f" requested ±{wording.share_label(requested)}.",
+        observation=f"In {evidence.count_of(rows)} the delay's confidence interval is wider than the"
+        f" requested ±{wording.share_label(requested_half_width)}.",
         why="They reached the limit of repetitions or time first."
         " Differences smaller than the intervals are not significant.",
         remedy="Raise blocks and maximum in [repetitions] and run the study again, or measure on a quieter"
@@ -200,7 +205,7 @@ def wide_intervals(evidence: Evidence) -> Notice | None:
     )
 
 
-def quarantined(evidence: Evidence) -> Notice | None:
+def quarantined_cases(evidence: Evidence) -> Notice | None:
     """Cases that crashed, hung or aborted the job."""
     cases = evidence.results.cases
     rows = cases.filter(pl.col("status") == "quarantined")
@@ -208,7 +213,7 @@ def quarantined(evidence: Evidence) -> Notice | None:
         return None
     reasons = rows.group_by("collective", "algorithm", "reason", maintain_order=True).len()
     return Notice(
-        what=f"{rows.height} of {amount(cases.height, 'case')} were quarantined.",
+        observation=f"{rows.height} of {amount(cases.height, 'case')} were quarantined.",
         why="They crashed, hung or aborted the job; the study continued without them.",
         remedy="Leave the algorithm out ([[collective]] algorithms);"
         " if it is only slow, raise hang_after in [repetitions] and run the study again with --retry.",
@@ -225,14 +230,14 @@ def _largest(values: pl.Series) -> float:
 
 
 CHECKS: tuple[Callable[[Evidence], Notice | None], ...] = (
-    oversubscribed,
+    oversubscription,
     busy,
     clock_bound,
     late_starts,
     invalid_share,
     few_repetitions,
     wide_intervals,
-    quarantined,
+    quarantined_cases,
 )
 
 
@@ -247,6 +252,6 @@ def requested_width(study: Mapping[str, Any]) -> float | None:
     return float(width) if width else None
 
 
-def is_wide(low_s: Any, high_s: Any, middle_s: Any, requested: float) -> Any:
-    """Which intervals are wider than ``requested``, for arrays or polars columns."""
-    return (high_s - low_s) / 2 > requested * _ROUNDING * middle_s
+def is_wide(low_s: Any, high_s: Any, middle_s: Any, requested_half_width: float) -> Any:
+    """Which intervals are wider than ``requested_half_width``, for arrays or polars columns."""
+    return (high_s - low_s) / 2 > requested_half_width * _ROUNDING * middle_s

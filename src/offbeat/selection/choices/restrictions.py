@@ -20,16 +20,17 @@ from offbeat.model.study.case import CONFIGURATION, ConfigurationKey
 from offbeat.selection.choices.coverage import process_ranges
 
 
-class Unfinished(Struct, frozen=True, kw_only=True):
+class StudyProgress(Struct, frozen=True, kw_only=True):
     """The progress of an unfinished study.
 
     ``not_measured`` lists the (algorithm, pattern) pairs of each configuration that remain to be measured,
-    ``not_begun`` the configurations without any case yet; ``quarantined`` is the number of quarantined cases.
+    ``not_begun`` the configurations without any case yet; ``quarantined_cases`` is the number of quarantined
+    cases.
     """
 
-    done: int
+    done_cases: int
     total: int
-    quarantined: int
+    quarantined_cases: int
     not_measured: dict[ConfigurationKey, list[tuple[str, str]]]
     not_begun: list[ConfigurationKey]
 
@@ -42,27 +43,29 @@ class Unfinished(Struct, frozen=True, kw_only=True):
             for number, state in ((partial, "partial"), (not_begun, "not started"))
             if number
         ]
-        quarantined = f" ({self.quarantined} of them quarantined)" if self.quarantined else ""
+        quarantine_text = f" ({self.quarantined_cases} of them quarantined)" if self.quarantined_cases else ""
         return (
-            f"{self.done} of {self.total} cases are done{quarantined}, the study is not finished:"
+            f"{self.done_cases} of {self.total} cases are done{quarantine_text}, the study is not finished:"
             f" {' and '.join(configurations)}. 'offbeat run' with the study measures the rest."
         )
 
 
-def unfinished(results: Results) -> Unfinished | None:
+def study_progress(results: Results) -> StudyProgress | None:
     """The progress of a study; None if nothing remains to be measured, or for imports."""
     if results.plan is None:
         return None
-    missing = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))
-    if not missing:
+    missing_cases = results.plan.not_measured(results.cases.filter(pl.col("status") != UNFINISHED_CASE))
+    if not missing_cases:
         return None
-    begun = set(results.cases.select(CONFIGURATION).unique().iter_rows())
-    return Unfinished(
-        done=results.plan.total - sum(map(len, missing.values())),
+    begun_configurations = set(results.cases.select(CONFIGURATION).unique().iter_rows())
+    return StudyProgress(
+        done_cases=results.plan.total - sum(map(len, missing_cases.values())),
         total=results.plan.total,
-        quarantined=results.cases.filter(pl.col("status") == "quarantined").height,
-        not_measured=missing,
-        not_begun=[configuration for configuration in missing if configuration not in begun],
+        quarantined_cases=results.cases.filter(pl.col("status") == "quarantined").height,
+        not_measured=missing_cases,
+        not_begun=[
+            configuration for configuration in missing_cases if configuration not in begun_configurations
+        ],
     )
 
 
@@ -84,8 +87,8 @@ ALLOW_WRONG_RESULTS = "--allow-wrong-results"
 
 def processes_covered(p: int, ps: Iterable[int]) -> tuple[int, int]:
     """The communicator sizes (inclusive) that get the choice of ``p``, one of the measured ``ps``."""
-    ordered = sorted(set(ps))
-    return process_ranges(ordered)[ordered.index(p)]
+    sorted_ps = sorted(set(ps))
+    return process_ranges(sorted_ps)[sorted_ps.index(p)]
 
 
 def wrong_between(

@@ -59,25 +59,25 @@ class Rule:
             return [i for i, pattern in enumerate(table.patterns) if pattern == NO_DELAY]
         if self.kind == "scenario":
             return [i for i in range(len(table.patterns)) if self.scenario in _scenario_names(table, i)]
-        if self.kind == "recorded" and table.recorded:
-            return [i for i in table.recorded if i not in superseded_rows(table)]
-        omitted = superseded_rows(table) if self.include_scenarios else table.recorded
-        return [i for i in range(len(table.patterns)) if i not in omitted]
+        if self.kind == "recorded" and table.recorded_rows:
+            return [i for i in table.recorded_rows if i not in superseded_rows(table)]
+        omitted_rows = superseded_rows(table) if self.include_scenarios else table.recorded_rows
+        return [i for i in range(len(table.patterns)) if i not in omitted_rows]
 
-    def reduce(self, normalised: NDArray[np.float64]) -> NDArray[np.float64]:
+    def reduce(self, normalised_delays: NDArray[np.float64]) -> NDArray[np.float64]:
         """Scores ``(..., algorithms)`` from normalised delays ``(..., rows, algorithms)``."""
-        return normalised.max(axis=-2) if self.kind == "worst" else normalised.mean(axis=-2)
+        return normalised_delays.max(axis=-2) if self.kind == "worst" else normalised_delays.mean(axis=-2)
 
     def scores(self, table: DelayTable) -> dict[str, float]:
         """The score of every candidate that was measured in all of the rule's rows; the smallest is best."""
-        columns = compared(table, self.rows(table))
+        columns = comparable_columns(table, self.rows(table))
         values = scores_of(self, table.last_delay_s[self.rows(table)], columns)
         return {table.algorithms[j]: float(values[j]) for j in columns}
 
     def reference_scores(self, table: DelayTable) -> dict[str, float]:
         """The scores of the library's default and of excluded algorithms; they can be below 1."""
         rows = self.rows(table)
-        values = scores_of(self, table.last_delay_s[rows], compared(table, rows))
+        values = scores_of(self, table.last_delay_s[rows], comparable_columns(table, rows))
         references = np.flatnonzero(~table.candidates & ~np.isnan(values))
         return {table.algorithms[j]: float(values[j]) for j in references}
 
@@ -98,16 +98,16 @@ def parse(text: str, include_scenarios: bool = False) -> Rule:
 
 def average_rules(table: DelayTable) -> dict[str, Rule]:
     """The rule ``average`` by label: without scenarios and, if the table has any, with them."""
-    without = Rule("average")
-    if not table.recorded:
-        return {"average": without}
+    plain_average = Rule("average")
+    if not table.recorded_rows:
+        return {"average": plain_average}
     return {
-        "average without scenarios": without,
+        "average without scenarios": plain_average,
         "average with scenarios": Rule("average", include_scenarios=True),
     }
 
 
-def compared(table: DelayTable, rows: list[int]) -> list[int]:
+def comparable_columns(table: DelayTable, rows: list[int]) -> list[int]:
     """The columns of the candidates measured in all of ``rows``, in dictionary order; none without rows."""
     if not rows:
         return []
@@ -148,16 +148,16 @@ def superseded_rows(table: DelayTable) -> dict[int, int]:
     """Rows that are not averaged because a replay of the same calls is → the row of that replay."""
     sources = dict(enumerate(table.sources))
     first = {sources[i]: i for i in reversed(table.replays) if sources.get(i)}
-    return {i: first[sources[i]] for i in table.recorded if first.get(sources.get(i, ""), i) != i}
+    return {i: first[sources[i]] for i in table.recorded_rows if first.get(sources.get(i, ""), i) != i}
 
 
 def scenarios(table: DelayTable) -> list[str]:
     """The names of the table's scenarios and replays."""
-    return list(dict.fromkeys(_scenario_names(table, i)[-1] for i in table.recorded))
+    return list(dict.fromkeys(_scenario_names(table, i)[-1] for i in table.recorded_rows))
 
 
 def _scenario_names(table: DelayTable, row: int) -> list[str]:
     """The names of a row's scenario or replay in rules: its label, and its name without a skew factor."""
-    if row not in table.recorded:
+    if row not in table.recorded_rows:
         return []
     return [table.patterns[row], *table.shapes[row : row + 1]]

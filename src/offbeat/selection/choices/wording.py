@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from offbeat.base.errors import BadInput
 
-NOTHING = "–"
+DASH = "–"
 """Printed in place of a missing number."""
 
 MINUS = "\N{MINUS SIGN}"
@@ -30,7 +30,7 @@ def common_unit(times_s: NDArray[np.float64]) -> tuple[str, float]:
 def significant(value: float, digits: int = 3) -> str:
     """A plain decimal with at least ``digits`` significant digits; whole numbers keep all their digits."""
     if not math.isfinite(value):
-        return NOTHING
+        return DASH
     if value == 0:
         return "0"
     return f"{value:.{min(max(0, digits - 1 - math.floor(math.log10(abs(value)))), 9)}f}"
@@ -39,21 +39,21 @@ def significant(value: float, digits: int = 3) -> str:
 def ratio(value: float, decimals: int = 2) -> str:
     """A ratio such as ``2.87``, with fewer decimals for larger values: ``59.2``, ``140``."""
     if not math.isfinite(value):
-        return NOTHING
+        return DASH
     return f"{value:.{max(0, decimals - (value >= 10) - (value >= 100) - (value >= 1000))}f}"
 
 
 def change(value: float) -> str:
     """A relative change with its sign: ``-0.56``, ``+0.80``, ``+12.3``."""
     if not math.isfinite(value):
-        return NOTHING
+        return DASH
     return f"{value:+.{2 if abs(value) < 10 else 1 if abs(value) < 100 else 0}f}"
 
 
 def cost(share: float | None) -> str:
     """A slowdown: ``+18%``, ``+0.4%``, ``-3.0%``; ``none`` for zero."""
     if share is None or not math.isfinite(share):
-        return NOTHING
+        return DASH
     if abs(share) < 1e-9:
         return "none"
     return f"{100 * share:+.{1 if abs(share) < 0.1 else 0}f}%"

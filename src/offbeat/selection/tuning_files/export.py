@@ -34,7 +34,7 @@ from offbeat.model.study.algorithm import (
 )
 from offbeat.model.study.case import PARTITIONED_SEND
 from offbeat.selection.choices.choose import Choice
-from offbeat.selection.choices.coverage import BEYOND
+from offbeat.selection.choices.coverage import EXTENSION
 from offbeat.selection.tuning_files import intelmpi, mpich, openmpi
 from offbeat.selection.tuning_files.manifest import TuningFiles
 from offbeat.selection.tuning_files.same_bits import bits_notes
@@ -53,34 +53,36 @@ WRITERS: dict[str, dict[int, Writer]] = {
 def plan_for(
     results: Results,
     choices: Sequence[Choice],
-    requested: str = "",
-    allowed: Collection[str] = (),
-    beyond: float = BEYOND,
+    request: str = "",
+    allowed_kinds: Collection[str] = (),
+    extension: float = EXTENSION,
     *,
     keep_slower: bool = False,
 ) -> tuple[TuningPlan, Installation]:
-    """The plan of ``choices``, and the installation that it is for: ``requested``, as ``--mpi`` takes it, or
-    the measured one. ``beyond`` and ``keep_slower`` as
+    """The plan of ``choices``, and the installation that it is for: ``request``, as ``--mpi`` takes it, or
+    the measured one. ``extension`` and ``keep_slower`` as
     :func:`offbeat.selection.tuning_files.tuning_plan.plan` takes them.
 
-    ``allowed`` are kinds of legal calls (:data:`offbeat.model.study.algorithm.KINDS`) for which its
+    ``allowed_kinds`` are kinds of legal calls (:data:`offbeat.model.study.algorithm.KINDS`) for which its
     algorithms may be wrong. Raises the errors of :func:`plan_of` and :func:`installation_for`.
     """
     _refuse_partitioned(results)
     library = measured_library(results.provenance)
     if is_simulated(library):
-        tuning_plan, installation = _simulated_plan(results, choices, library, requested, allowed, beyond)
+        tuning_plan, installation = _simulated_plan(
+            results, choices, library, request, allowed_kinds, extension
+        )
         _refuse_empty(results, tuning_plan)
         return tuning_plan, installation
-    tuning_plan = plan_of(results, choices, allowed, beyond, keep_slower=keep_slower)
-    return tuning_plan, installation_for(tuning_plan, library, requested)
+    tuning_plan = plan_of(results, choices, allowed_kinds, extension, keep_slower=keep_slower)
+    return tuning_plan, installation_for(tuning_plan, library, request)
 
 
 def plan_of(
     results: Results,
     choices: Sequence[Choice],
-    allowed: Collection[str] = (),
-    beyond: float = BEYOND,
+    allowed_kinds: Collection[str] = (),
+    extension: float = EXTENSION,
     *,
     keep_slower: bool = False,
 ) -> TuningPlan:
@@ -91,12 +93,12 @@ def plan_of(
         verdicts=results.verdicts,
         library=measured_library(results.provenance),
         environment=study_environment(results.study),
-        allowed=allowed,
-        beyond=beyond,
+        allowed_kinds=allowed_kinds,
+        extension=extension,
         keep_slower=keep_slower,
     )
     _refuse_empty(results, tuning_plan)
-    notes = [*tuning_plan.notes, *_untested(results, tuning_plan), *faults_of_default(results.verdicts)]
+    notes = [*tuning_plan.notes, *_untested_notes(results, tuning_plan), *faults_of_default(results.verdicts)]
     return msgspec.structs.replace(tuning_plan, notes=notes)
 
 
@@ -123,19 +125,20 @@ def faults_of_default(verdicts: Iterable[Verdict]) -> list[str]:
     ]
 
 
-def _untested(results: Results, tuning_plan: TuningPlan) -> list[str]:
+def _untested_notes(results: Results, tuning_plan: TuningPlan) -> list[str]:
     """A sentence on algorithms for which only the measured calls were tested."""
-    tested = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
-    untested = {
+    tested_algorithms = {(one.collective, one.algorithm) for one in results.verdicts if one.legal_calls}
+    untested_names = {
         f"{rule.collective} by {rule.algorithm.name}": None
         for rules in tuning_plan.rules.values()
         for rule in rules
-        if (rule.collective, rule.algorithm.name) not in tested
+        if (rule.collective, rule.algorithm.name) not in tested_algorithms
     }
-    if not untested:
+    if not untested_names:
         return []
     return [
-        f"It is unknown whether {', '.join(untested)} is right for every legal call: these results come from"
+        f"It is unknown whether {', '.join(untested_names)} is right for every legal call: these results"
+        " come from"
         " an earlier version of offbeat or were imported. 'offbeat verify' tests the calls with the files."
     ]
 
@@ -179,15 +182,15 @@ def measured_library(provenance: Mapping[str, object]) -> dict[str, object]:
 
 
 def installation_for(
-    tuning_plan: TuningPlan, library: Mapping[str, object], requested: str = ""
+    tuning_plan: TuningPlan, library: Mapping[str, object], request: str = ""
 ) -> Installation:
-    """The installation that a plan's files are for: ``requested`` (as ``--mpi`` takes it), or the measured
+    """The installation that a plan's files are for: ``request`` (as ``--mpi`` takes it), or the measured
     one.
 
     Raises :class:`BadInput` if it is of another family than the measured one, or if the measured one no
     longer exists and none was named.
     """
-    installation = find.choose(requested) if requested else _measured(tuning_plan, library)
+    installation = find.choose(request) if request else _measured_installation(tuning_plan, library)
     if installation.family != tuning_plan.family:
         raise BadInput(
             f"{installation.name} is {title_of(installation.family)}, but these"
@@ -197,7 +200,7 @@ def installation_for(
     return installation
 
 
-def _measured(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Installation:
+def _measured_installation(tuning_plan: TuningPlan, library: Mapping[str, object]) -> Installation:
     """The measured installation, by its launcher, prefix or name."""
     for key in ("mpirun", "prefix", "name"):
         identifier = str(library.get(key, ""))
@@ -236,7 +239,7 @@ def write(
         )
     files = msgspec.structs.replace(
         files,
-        insisted=tuning_plan.insisted,
+        wrong_result_warnings=tuning_plan.wrong_result_warnings,
         notes=[
             *bits_notes(rule.collective for rule in files.rules if rule.changes_bits),
             *files.notes,
@@ -259,13 +262,17 @@ def write(
 
 def _inherited_notes(installation: Installation, files: TuningFiles) -> list[str]:
     """A sentence on settings of this environment that choose algorithms and that the files do not replace."""
-    replaced = files.environment.keys() | {name for entry in files.by_processes for name in entry.environment}
-    others = [one for one in inherited_settings(installation, os.environ) if one.name not in replaced]
-    if not others:
+    replaced_names = files.environment.keys() | {
+        name for entry in files.by_processes for name in entry.environment
+    }
+    other_settings = [
+        one for one in inherited_settings(installation, os.environ) if one.name not in replaced_names
+    ]
+    if not other_settings:
         return []
     return [
-        f"Your settings {enumeration([str(one) for one in others])} choose algorithms, too, and the files do"
-        " not replace them: programs that use the files must run without these settings."
+        f"Your settings {enumeration([str(one) for one in other_settings])} choose algorithms, too, and the"
+        " files do not replace them: programs that use the files must run without these settings."
     ]
 
 
@@ -278,13 +285,13 @@ def _simulated_plan(
     results: Results,
     choices: Sequence[Choice],
     library: Mapping[str, object],
-    requested: str,
-    allowed: Collection[str] = (),
-    beyond: float = BEYOND,
+    request: str,
+    allowed_kinds: Collection[str] = (),
+    extension: float = EXTENSION,
 ) -> tuple[TuningPlan, Installation]:
     """The plan of simulated choices, with the settings of the installation that it is for.
 
-    ``requested`` names it, as ``--mpi`` takes it; empty means the first one of the simulated family. Raises
+    ``request`` names it, as ``--mpi`` takes it; empty means the first one of the simulated family. Raises
     :class:`BadInput` if there is none, or if no library has algorithms with this family's names.
     """
     family = str(library.get("family", ""))
@@ -293,7 +300,7 @@ def _simulated_plan(
             f"{results.directory} simulated the algorithms of {family}, which no MPI library has;"
             " simulate those of a library with --family openmpi or --family mpich"
         )
-    installation = _target_installation(family, requested)
+    installation = _target_installation(family, request)
     # An algorithm that breaks legal programs is replaced by another one that was measured.
     names = {
         (one.configuration.collective, name)
@@ -308,8 +315,8 @@ def _simulated_plan(
         algorithms,
         verdicts=results.verdicts,
         library={"family": family},
-        allowed=allowed,
-        beyond=beyond,
+        allowed_kinds=allowed_kinds,
+        extension=extension,
     )
     simulator = str(library.get("name", ""))
     caveat = (
@@ -321,14 +328,14 @@ def _simulated_plan(
     ), installation
 
 
-def _target_installation(family: str, requested: str) -> Installation:
+def _target_installation(family: str, request: str) -> Installation:
     family_name = title_of(family)
-    if requested:
-        installation = find.choose(requested)
+    if request:
+        installation = find.choose(request)
         if installation.family != family:
-            other = title_of(installation.family)
+            found_title = title_of(installation.family)
             raise BadInput(
-                f"{installation.name} is {other}, but these results simulate {family_name}: name an"
+                f"{installation.name} is {found_title}, but these results simulate {family_name}: name an"
                 f" installation of {family_name} with --mpi PREFIX"
             )
         return installation
@@ -351,18 +358,18 @@ def _available(
     choices: Sequence[Choice], algorithms: Iterable[Algorithm], installation: Installation
 ) -> tuple[list[Choice], list[str]]:
     """The choices, with the library's default where it lacks the chosen algorithm, and a sentence on each."""
-    installed = {(algorithm.collective, algorithm.name) for algorithm in algorithms}
+    installed_algorithms = {(algorithm.collective, algorithm.name) for algorithm in algorithms}
     available: list[Choice] = []
-    missing: dict[tuple[str, str], list[str]] = {}
+    missing_algorithms: dict[tuple[str, str], list[str]] = {}
     for choice in choices:
         key = (choice.configuration.collective, choice.algorithm)
-        if key in installed or choice.algorithm == DEFAULT:
+        if key in installed_algorithms or choice.algorithm == DEFAULT:
             available.append(choice)
             continue
-        missing.setdefault(key, []).append(str(choice.configuration))
+        missing_algorithms.setdefault(key, []).append(str(choice.configuration))
         available.append(msgspec.structs.replace(choice, algorithm=DEFAULT))
     notes = [
         f"{', '.join(configurations)}: left to the library, because {_why_missing(name, installation)}."
-        for (_, name), configurations in missing.items()
+        for (_, name), configurations in missing_algorithms.items()
     ]
     return available, notes

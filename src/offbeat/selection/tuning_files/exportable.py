@@ -22,7 +22,7 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
     Incomplete configurations become ``default``, so that their neighbours' rules do not cover them; with
     ``partial`` their choices are exported. Raises :class:`RunFailed` if no configuration is complete.
     """
-    study = selection.unfinished
+    study = selection.progress
     if study is None or partial:
         return selection.choices
     complete = [choice for choice in selection.choices if not choice.not_measured]
@@ -47,18 +47,18 @@ def exportable_choices(selection: Selection, *, partial: bool) -> list[Choice]:
 
 def with_progress_note(plan: TuningPlan, selection: Selection, *, partial: bool) -> TuningPlan:
     """The plan with a note on the unfinished study; its files repeat the note."""
-    study = selection.unfinished
+    study = selection.progress
     if study is None:
         return plan
     if partial:
         note = f"PARTIAL EVIDENCE, exported with --partial: {study.sentence}"
         return msgspec.structs.replace(plan, notes=[note, *plan.notes], partial=note)
     return msgspec.structs.replace(
-        plan, notes=[f"{study.sentence} {_omitted(selection.choices)}", *plan.notes]
+        plan, notes=[f"{study.sentence} {_omission_text(selection.choices)}", *plan.notes]
     )
 
 
-def _omitted(choices: Sequence[Choice]) -> str:
+def _omission_text(choices: Sequence[Choice]) -> str:
     configurations = [str(choice.configuration) for choice in choices if choice.not_measured]
     if not configurations:
         return "Configurations that are not started are left to the library."

@@ -28,7 +28,7 @@ from offbeat.selection.tuning_files.manifest import ProcessEnvironment, TuningFi
 from offbeat.selection.tuning_files.same_bits import bits_notes
 from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan
 
-BUILT_IN = "0"
+DEFAULT_PRESET = "0"
 """The preset that leaves the decision to the library."""
 
 LARGEST = 2**31 - 1
@@ -62,9 +62,9 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
 
 def _compatible(plan: TuningPlan) -> tuple[list[Rule], dict[str, str], list[str]]:
     """The compatible rules, variables other than I_MPI_ADJUST_X, and sentences on the other rules."""
-    every = [rule for collective in COLLECTIVES for rule in plan.rules.get(collective, [])]
+    rules = [rule for collective in COLLECTIVES for rule in plan.rules.get(collective, [])]
     return rule_layout.compatible_rules(
-        every, lambda rule: {name: value for name, value in rule.settings.items() if name != _variable(rule)}
+        rules, lambda rule: {name: value for name, value in rule.settings.items() if name != _variable(rule)}
     )
 
 
@@ -99,7 +99,7 @@ def _environment(row: rule_layout.ProcessRow) -> dict[str, str]:
     return environment
 
 
-def _measured(row: rule_layout.ProcessRow) -> int:
+def _measured_p(row: rule_layout.ProcessRow) -> int:
     """The number of processes of a launch: the measured one if it is in the row."""
     return next((rule.measured_p for rule in _measured_rules(row)), row.p_low)
 
@@ -113,7 +113,7 @@ def _measured_rules(row: rule_layout.ProcessRow) -> list[Rule]:
     return [rule for rule in row.rules if row.p_low <= rule.measured_p <= row.p_high]
 
 
-def exported(path: Path) -> dict[str, str]:
+def exported_variables(path: Path) -> dict[str, str]:
     """The variables that sourcing one of the files sets; raises :class:`BadInput` for other lines."""
     variables: dict[str, str] = {}
     try:
@@ -136,18 +136,18 @@ def exported(path: Path) -> dict[str, str]:
     return variables
 
 
-def entries_text(sized: list[rule_layout.Segment]) -> str:
+def entries_text(segments: list[rule_layout.Segment]) -> str:
     """The value of a variable: ascending entries without a gap, preset 0 wherever no rule holds."""
-    ranges = rule_layout.with_gaps(sized)
+    ranges = rule_layout.with_gaps(segments)
     return ";".join(
-        f"{preset_of(rule) if rule else BUILT_IN}:{low}-{min(high, LARGEST)}"
+        f"{preset_of(rule) if rule else DEFAULT_PRESET}:{low}-{min(high, LARGEST)}"
         for low, high, rule in ranges
         if low <= LARGEST
     )
 
 
-def _span(row: rule_layout.ProcessRow, to: str) -> str:
-    return f"{row.p_low}" if row.p_low == row.p_high else f"{row.p_low}{to}{row.p_high}"
+def _span(row: rule_layout.ProcessRow, separator: str) -> str:
+    return f"{row.p_low}" if row.p_low == row.p_high else f"{row.p_low}{separator}{row.p_high}"
 
 
 def _text(plan: TuningPlan, environment: dict[str, str], row: rule_layout.ProcessRow) -> str:
@@ -156,7 +156,7 @@ def _text(plan: TuningPlan, environment: dict[str, str], row: rule_layout.Proces
         f"# {plan.extent}",
         f"# Source it before launching {_span(row, ' to ')} processes:  . intelmpi-p{_span(row, '-')}.env",
         "# Preset 0 is the library's built-in decision.",
-        *(f"# {sentence}" for sentence in plan.insisted),
+        *(f"# {sentence}" for sentence in plan.wrong_result_warnings),
         *(
             f"# {sentence}"
             for sentence in bits_notes(rule.collective for rule in row.rules if rule.changes_bits)
@@ -170,8 +170,8 @@ def _usage(environment: dict[str, str], path: Path, row: rule_layout.ProcessRow)
     options = [word for name, value in environment.items() for word in ("-genv", name, value)]
     return [
         f"# {_span(row, ' to ')} processes",
-        f". {shlex.quote(str(path))} && mpiexec -n {_measured(row)} ./application",
-        f"mpiexec {shlex.join(options)} -n {_measured(row)} ./application",
+        f". {shlex.quote(str(path))} && mpiexec -n {_measured_p(row)} ./application",
+        f"mpiexec {shlex.join(options)} -n {_measured_p(row)} ./application",
     ]
 
 
@@ -183,7 +183,7 @@ def _notes(entries: list[ProcessEnvironment]) -> list[str]:
         "Rules name presets by their number: a preset may run another algorithm on other numbers of processes"
         " than the measured one.",
     ]
-    if any(f"{BUILT_IN}:" in value for entry in entries for value in entry.environment.values()):
+    if any(f"{DEFAULT_PRESET}:" in value for entry in entries for value in entry.environment.values()):
         notes.append(
             "Sizes outside the measured ones get preset 0, the library's built-in decision; once a"
             " collective's variable is set, Intel MPI no longer reads its own tuning file for that"

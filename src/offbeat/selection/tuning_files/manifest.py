@@ -33,9 +33,9 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     empty if it has none for this) makes a launch use them. If a library's settings depend on the number of
     processes, ``by_processes`` holds those of each range; :meth:`environment_for` combines both. ``rules``
     are the rules of the plan that the files contain; rules of a collective in ``not_in_place`` never apply to
-    calls with MPI_IN_PLACE. ``usage`` are lines to copy into
-    a terminal or job script, ``notes`` are caveats. ``insisted`` are sentences on rules that are wrong for a
-    legal call and that the user requested anyway.
+    calls with MPI_IN_PLACE. ``usage`` are lines to copy into a terminal or job script, ``notes`` are caveats.
+    ``wrong_result_warnings`` are sentences on rules that are wrong for a legal call and that the user
+    requested anyway.
     """
 
     files: list[Path]
@@ -47,7 +47,7 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
     by_processes: list[ProcessEnvironment] = []
     exact_default: bool = True
     not_in_place: list[str] = []
-    insisted: list[str] = []
+    wrong_result_warnings: list[str] = []
 
     def as_on_disk(self, read: Callable[[Path], dict[str, str]]) -> TuningFiles:
         """These files with the variables of each range of processes as its file sets them now.
@@ -73,20 +73,20 @@ class TuningFiles(Struct, frozen=True, kw_only=True):
         return dict(self.environment)
 
     def rule_for(
-        self, collective: str, p: int, size: int, launched: int, *, in_place: bool = False
+        self, collective: str, p: int, size: int, launched_processes: int, *, in_place: bool = False
     ) -> Rule | None:
         """The rule that applies to a blocking call on a communicator of ``p`` processes; None if none does.
 
         ``size`` is the message size in bytes as in studies. If files belong to a number of processes, that is
-        ``launched``, and they apply to smaller communicators as well.
+        ``launched_processes``, and they apply to smaller communicators as well.
         """
         if in_place and collective in self.not_in_place:
             return None
-        compared = launched if self.by_processes else p
+        processes = launched_processes if self.by_processes else p
         for rule in self.rules:
             if (
                 rule.collective == collective
-                and rule.p_low <= compared <= rule.p_high
+                and rule.p_low <= processes <= rule.p_high
                 and rule.bytes_low <= size <= rule.bytes_high
             ):
                 return rule

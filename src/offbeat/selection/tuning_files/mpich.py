@@ -38,14 +38,14 @@ from offbeat.selection.tuning_files.mpich_algorithms import (
 )
 from offbeat.selection.tuning_files.mpich_tree import (
     Branch,
-    Embedded,
+    EmbeddedTrees,
     Leaf,
     SizedLeaf,
     Tree,
     faults,
     leaves,
     read,
-    tuned,
+    tuned_tree,
 )
 from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan
 
@@ -55,7 +55,7 @@ COMPOSITION_FILE = "mpich-compositions.json"
 GENERAL_VARIABLE = "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"
 COMPOSITION_VARIABLE = "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE"
 
-UNDIVIDED = {
+UNDIVIDED_COMPOSITIONS = {
     "allreduce": "MPIDI_Allreduce_intra_composition_beta",
     "barrier": "MPIDI_Barrier_intra_composition_beta",
     "bcast": "MPIDI_Bcast_intra_composition_gamma",
@@ -75,19 +75,19 @@ class TreeRule(Struct, frozen=True, kw_only=True):
 
 def write(plan: TuningPlan, installation: Installation, directory: Path) -> TuningFiles:
     """Write the trees of a plan. Raises :class:`BadInput` if the library contains no default trees."""
-    embedded = read(installation.library)
-    tree_rules, notes = _expressible(plan, embedded)
+    defaults = read(installation.library)
+    tree_rules, notes = _expressible(plan, defaults)
     tree_rules, variables, more = _compatible(tree_rules)
-    general = dict(embedded.general)
-    compositions = dict(embedded.compositions or {})
+    general = dict(defaults.general)
+    compositions = dict(defaults.compositions or {})
     for collective, entries in tree_rules.items():
         _tune(general, collective, [(entry.rule, entry.leaves.leaf) for entry in entries])
         notes += _tune_nonblocking(general, collective, entries)
-        variables |= _pass_undivided(compositions, embedded, collective, entries)
-    files = [_write_tree(directory, GENERAL_FILE, general, embedded)]
+        variables |= _pass_undivided(compositions, defaults, collective, entries)
+    files = [_write_tree(directory, GENERAL_FILE, general, defaults)]
     environment = {GENERAL_VARIABLE: str(files[0]), **variables}
-    if compositions != (embedded.compositions or {}):
-        files.append(_write_tree(directory, COMPOSITION_FILE, compositions, embedded))
+    if compositions != (defaults.compositions or {}):
+        files.append(_write_tree(directory, COMPOSITION_FILE, compositions, defaults))
         environment[COMPOSITION_VARIABLE] = str(files[1])
     options = [word for name, value in environment.items() for word in ("-genv", name, value)]
     return TuningFiles(
@@ -105,14 +105,14 @@ def write(plan: TuningPlan, installation: Installation, directory: Path) -> Tuni
     )
 
 
-def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[TreeRule]], list[str]]:
+def _expressible(plan: TuningPlan, defaults: EmbeddedTrees) -> tuple[dict[str, list[TreeRule]], list[str]]:
     """The rules that trees can hold, and sentences on the others."""
     tree_rules: dict[str, list[TreeRule]] = {}
     notes: list[str] = []
     for collective, rules in plan.rules.items():
         for rule in rules:
             try:
-                tree_rules.setdefault(collective, []).append(_tree_rule(rule, embedded))
+                tree_rules.setdefault(collective, []).append(_tree_rule(rule, defaults))
             except InexpressibleError as reason:
                 notes.append(
                     f"{collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
@@ -121,11 +121,11 @@ def _expressible(plan: TuningPlan, embedded: Embedded) -> tuple[dict[str, list[T
     return tree_rules, notes
 
 
-def _tree_rule(rule: Rule, embedded: Embedded) -> TreeRule:
+def _tree_rule(rule: Rule, defaults: EmbeddedTrees) -> TreeRule:
     """A rule with its leaves; raises :class:`InexpressibleError`."""
-    entry = TreeRule(rule=rule, leaves=tree_leaves(rule, embedded.names))
-    conditions = [rule.collective, *([f"i{rule.collective}"] if entry.leaves.nonblocking else [])]
-    if any(f"collective={collective}" not in embedded.general for collective in conditions):
+    entry = TreeRule(rule=rule, leaves=tree_leaves(rule, defaults.names))
+    conditions = [rule.collective, *([f"i{rule.collective}"] if entry.leaves.nonblocking_leaf else [])]
+    if any(f"collective={collective}" not in defaults.general for collective in conditions):
         raise InexpressibleError(
             "belongs to a collective that this library's default selection does not contain"
         )
@@ -146,17 +146,19 @@ def _compatible(
     compatible, variables, notes = rule_layout.compatible_rules(
         all_rules, partial(_launch_parameters, by_variable=by_variable)
     )
-    remaining: dict[str, list[TreeRule]] = {}
+    remaining_rules: dict[str, list[TreeRule]] = {}
     for collective, entries in tree_rules.items():
         for entry in entries:
             if entry.rule in compatible:
-                used = (
+                used_leaves = (
                     TreeLeaves(leaf=entry.leaves.leaf, by_variable=True)
                     if collective in by_variable
                     else entry.leaves
                 )
-                remaining.setdefault(collective, []).append(TreeRule(rule=entry.rule, leaves=used))
-    return remaining, variables, notes
+                remaining_rules.setdefault(collective, []).append(
+                    TreeRule(rule=entry.rule, leaves=used_leaves)
+                )
+    return remaining_rules, variables, notes
 
 
 def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
@@ -165,23 +167,25 @@ def _launch_parameters(rule: Rule, by_variable: set[str]) -> dict[str, str]:
         [rule.collective] if rule.collective in by_variable else [rule.collective, f"i{rule.collective}"]
     )
     settings = rule.settings
-    placed = {FALLBACK_VARIABLE, *(variable(collective) for collective in collectives)}
+    tree_variables = {FALLBACK_VARIABLE, *(variable(collective) for collective in collectives)}
     for collective in collectives:
         parameters = PARAMETERS.get((collective, settings.get(variable(collective), "")), {})
-        placed |= {f"MPIR_CVAR_{variable_name}" for variable_name, _ in parameters.values()}
-    return {name: value for name, value in settings.items() if name not in placed}
+        tree_variables |= {f"MPIR_CVAR_{variable_name}" for variable_name, _ in parameters.values()}
+    return {name: value for name, value in settings.items() if name not in tree_variables}
 
 
 def _tune(trees: Tree, collective: str, rule_leaves: Sequence[tuple[Rule, Leaf]]) -> None:
     key = f"collective={collective}"
-    trees[key] = tuned(trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, ""))
+    trees[key] = tuned_tree(
+        trees[key], _branches(rule_leaves, collective), SIZE_CONDITION.get(collective, "")
+    )
 
 
 def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRule]) -> list[str]:
     """Add the nonblocking collectives that rules call internally; returns sentences for the user."""
-    nested = [(entry.rule, entry.leaves.nonblocking) for entry in tree_rules]
-    rule_leaves = [(rule, leaf) for rule, leaf in nested if leaf is not None]
-    forced = sorted(
+    nested_leaves = [(entry.rule, entry.leaves.nonblocking_leaf) for entry in tree_rules]
+    rule_leaves = [(rule, leaf) for rule, leaf in nested_leaves if leaf is not None]
+    forced_names = sorted(
         {
             entry.rule.algorithm.name
             for entry in tree_rules
@@ -196,9 +200,10 @@ def _tune_nonblocking(trees: Tree, collective: str, tree_rules: Sequence[TreeRul
             f"{collective} by {names} calls the nonblocking collective internally: MPI_I{collective} uses"
             " the same algorithm in these configurations."
         )
-    if forced:
+    if forced_names:
         notes.append(
-            f"{collective} by {', '.join(forced)} calls a nonblocking collective whose algorithm can only be"
+            f"{collective} by {', '.join(forced_names)} calls a nonblocking collective whose algorithm can"
+            " only be"
             f" set for the whole launch: MPI_I{collective} uses it for every size and number of processes."
         )
     return notes
@@ -211,13 +216,15 @@ def _branches(rule_leaves: Sequence[tuple[Rule, Leaf]], collective: str) -> list
     for row in rule_layout.process_rows([rule for rule, _ in rule_leaves]):
         for low, high in rule_layout.steps(row) if by_total else [(row.p_low, row.p_high)]:
             scale = (low, high) if by_total else (1, 1)
-            sized = rule_layout.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
-            branches.append(Branch(low, high, [SizedLeaf(s.low, s.high, leaf_of[id(s.rule)]) for s in sized]))
+            segments = rule_layout.segments(row.rules, lambda rule: leaf_of[id(rule)], *scale)
+            branches.append(
+                Branch(low, high, [SizedLeaf(s.low, s.high, leaf_of[id(s.rule)]) for s in segments])
+            )
     return branches
 
 
 def _pass_undivided(
-    compositions: Tree, embedded: Embedded, collective: str, tree_rules: Sequence[TreeRule]
+    compositions: Tree, defaults: EmbeddedTrees, collective: str, tree_rules: Sequence[TreeRule]
 ) -> dict[str, str]:
     """Make the device pass the tuned configurations of a collective on undivided.
 
@@ -226,25 +233,25 @@ def _pass_undivided(
     key = f"collective={collective}"
     if key not in compositions or len(leaves(compositions[key])) == 1:
         return {}
-    undivided = UNDIVIDED.get(collective, "")
-    if undivided not in embedded.names:
+    composition = UNDIVIDED_COMPOSITIONS.get(collective, "")
+    if composition not in defaults.names:
         return {f"MPIR_CVAR_{collective.upper()}_DEVICE_COLLECTIVE": "0"}
-    guarded = [(entry.rule, entry.leaves.leaf.guards) for entry in tree_rules]
+    rule_guards = [(entry.rule, entry.leaves.leaf.guards) for entry in tree_rules]
     _tune(
         compositions,
         collective,
-        [(rule, Leaf(f"composition={undivided}", (), guards)) for rule, guards in guarded],
+        [(rule, Leaf(f"composition={composition}", (), guards)) for rule, guards in rule_guards],
     )
     return {}
 
 
-def _write_tree(directory: Path, name: str, tree: Tree, embedded: Embedded) -> Path:
+def _write_tree(directory: Path, name: str, tree: Tree, defaults: EmbeddedTrees) -> Path:
     """Write a tree, read it back and check it: an error in it would abort programs."""
     path = write_file(
         directory, name, msgspec.json.format(msgspec.json.encode(tree), indent=1).decode() + "\n"
     )
     again = decode_json(read_file(path), dict[str, dict])
-    wrong = [f"{key}: {fault}" for key, below in again.items() for fault in faults(below, embedded.names)]
+    wrong = [f"{key}: {fault}" for key, below in again.items() for fault in faults(below, defaults.names)]
     if msgspec.json.encode(again) != msgspec.json.encode(tree):
         wrong.append("the file differs from the tree that was written")
     if wrong:

@@ -204,7 +204,7 @@ class TreeLeaves(Struct, frozen=True, kw_only=True):
     latter. ``by_variable`` says that the nonblocking one can only be set by its control variable."""
 
     leaf: Leaf
-    nonblocking: Leaf | None = None
+    nonblocking_leaf: Leaf | None = None
     by_variable: bool = False
 
 
@@ -218,18 +218,18 @@ def tree_leaves(rule: Rule, names: frozenset[str]) -> TreeLeaves:
     function = f"MPIR_{collective.capitalize()}_allcomm_nb"
     if function not in names:
         raise InexpressibleError(UNKNOWN)
-    blocking = Leaf(f"algorithm={function}", (), _commutative(rule))
+    blocking_leaf = Leaf(f"algorithm={function}", (), _commutative(rule))
     inner = settings.get(variable(f"i{collective}"), "auto")
     if inner == "auto":
-        return TreeLeaves(leaf=blocking)
+        return TreeLeaves(leaf=blocking_leaf)
     if SIZE_CONDITION.get(collective) and not SIZE_CONDITION.get(f"i{collective}"):
-        return TreeLeaves(leaf=blocking, by_variable=True)
+        return TreeLeaves(leaf=blocking_leaf, by_variable=True)
     try:
         leaf = _leaf(f"i{collective}", inner, settings, names, rule)
     except InexpressibleError:
-        return TreeLeaves(leaf=blocking, by_variable=True)
-    guards = tuple(dict.fromkeys([*leaf.guards, *blocking.guards]))
-    return TreeLeaves(leaf=Leaf(blocking.key, (), guards), nonblocking=leaf)
+        return TreeLeaves(leaf=blocking_leaf, by_variable=True)
+    guards = tuple(dict.fromkeys([*leaf.guards, *blocking_leaf.guards]))
+    return TreeLeaves(leaf=Leaf(blocking_leaf.key, (), guards), nonblocking_leaf=leaf)
 
 
 def variable(collective: str) -> str:

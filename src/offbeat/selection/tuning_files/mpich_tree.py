@@ -42,7 +42,7 @@ _CONDITIONS = [
 _LETTERS = frozenset(b"abcdefghijklmnopqrstuvwxyz_")
 
 
-class Embedded(Struct, frozen=True, kw_only=True):
+class EmbeddedTrees(Struct, frozen=True, kw_only=True):
     """The trees and names in one library.
 
     ``general`` maps ``collective=NAME`` to its default; ``compositions`` likewise, or is ``None`` if the
@@ -56,7 +56,7 @@ class Embedded(Struct, frozen=True, kw_only=True):
     conditions: frozenset[str]
 
 
-def read(library: Path) -> Embedded:
+def read(library: Path) -> EmbeddedTrees:
     """Read the trees in MPICH's shared library. Raises :class:`BadInput` if it contains no default tree."""
     try:
         data = read_file(library, LIBRARY_BYTES)
@@ -74,7 +74,7 @@ def read(library: Path) -> Embedded:
             " derived; MPICH 4.0 and later contain it. Name the MPICH that the study measured with --mpi"
             " PREFIX"
         )
-    return Embedded(
+    return EmbeddedTrees(
         general=general[0],
         compositions=compositions[0] if compositions else None,
         names=names,
@@ -92,22 +92,22 @@ def _conditions(data: bytes) -> Iterator[str]:
 
 def _trees(data: bytes) -> Iterator[Tree]:
     """Every selection tree in the library."""
-    at = data.find(_START)
-    while at >= 0:
-        end = data.find(b"\0", at)
+    start = data.find(_START)
+    while start >= 0:
+        end = data.find(b"\0", start)
         try:
-            yield decode_json(data[at:end], dict[str, dict])
+            yield decode_json(data[start:end], dict[str, dict])
         except msgspec.DecodeError:
-            end = at + len(_START)
-        at = data.find(_START, end)
+            end = start + len(_START)
+        start = data.find(_START, end)
 
 
 def _leaf(tree: Tree) -> str:
     """The first algorithm or composition key of a tree; empty when it has none."""
-    for key, below in tree.items():
+    for key, subtree in tree.items():
         if key.startswith(LEAVES):
             return key
-        leaf = _leaf(below)
+        leaf = _leaf(subtree)
         if leaf:
             return leaf
     return ""
@@ -150,17 +150,17 @@ class Branch(Struct, frozen=True):
     leaves: Sequence[SizedLeaf]
 
 
-def tuned(default: Tree, branches: Sequence[Branch], size_condition: str) -> Tree:
+def tuned_tree(default: Tree, branches: Sequence[Branch], size_condition: str) -> Tree:
     """A collective's tree with ``branches`` (ascending, disjoint) before its ``default``.
 
     ``size_condition`` is ``avg_msg_size``, ``total_msg_size``, or empty if the library cannot read the size;
     each branch then has one leaf. Only intracommunicators are changed (``comm_type=intra``).
     """
-    inside = default.get("comm_type=intra", default)
-    others = {key: below for key, below in default.items() if key != "comm_type=intra"}
-    if inside is default:
-        others = {"comm_type=inter": default}
-    return {"comm_type=intra": _by_processes(inside, branches, size_condition), **others}
+    intra_tree = default.get("comm_type=intra", default)
+    other_branches = {key: below for key, below in default.items() if key != "comm_type=intra"}
+    if intra_tree is default:
+        other_branches = {"comm_type=inter": default}
+    return {"comm_type=intra": _by_processes(intra_tree, branches, size_condition), **other_branches}
 
 
 def _by_processes(default: Tree, branches: Sequence[Branch], size_condition: str) -> Tree:
@@ -185,7 +185,7 @@ def _below_communicator(default: Tree, change: Callable[[Tree], Tree]) -> Tree:
 
 def _by_size(default: Tree, leaves: Sequence[SizedLeaf], size_condition: str) -> Tree:
     if not size_condition:
-        return guarded(leaves[0].leaf, default)
+        return guarded_tree(leaves[0].leaf, default)
     tree: Tree = {}
     free_from = 0
     for leaf in leaves:
@@ -193,13 +193,13 @@ def _by_size(default: Tree, leaves: Sequence[SizedLeaf], size_condition: str) ->
             break
         if leaf.low > free_from:
             tree[f"{size_condition}<={leaf.low - 1}"] = default
-        tree[f"{size_condition}<={min(leaf.high, LARGEST)}"] = guarded(leaf.leaf, default)
+        tree[f"{size_condition}<={min(leaf.high, LARGEST)}"] = guarded_tree(leaf.leaf, default)
         free_from = leaf.high + 1
     tree[f"{size_condition}=any"] = default
     return tree
 
 
-def guarded(leaf: Leaf, default: Tree) -> Tree:
+def guarded_tree(leaf: Leaf, default: Tree) -> Tree:
     """The leaf if its guards hold, else the default."""
     tree: Tree = {leaf.key: {parameter: {} for parameter in leaf.parameters}}
     for guard in reversed(leaf.guards):
@@ -220,11 +220,11 @@ def _otherwise(guard: str) -> str:
 def leaves(tree: Tree) -> set[str]:
     """Every algorithm or composition key of a tree."""
     keys: set[str] = set()
-    for key, below in tree.items():
+    for key, subtree in tree.items():
         if key.startswith(LEAVES):
             keys.add(key)
         else:
-            keys |= leaves(below)
+            keys |= leaves(subtree)
     return keys
 
 
@@ -238,17 +238,17 @@ def faults(tree: Tree, names: frozenset[str]) -> list[str]:
         return ["a branch ends without an algorithm"]
     errors = []
     keys = list(tree)
-    named = [key for key in keys if key.startswith(LEAVES)]
-    if named:
+    leaf_keys = [key for key in keys if key.startswith(LEAVES)]
+    if leaf_keys:
         if len(keys) > 1:
-            errors.append(f"{named[0]} is beside {', '.join(key for key in keys if key != named[0])}")
-        if named[0].partition("=")[2] not in names:
-            errors.append(f"the library does not know {named[0]}")
+            errors.append(f"{leaf_keys[0]} is beside {', '.join(key for key in keys if key != leaf_keys[0])}")
+        if leaf_keys[0].partition("=")[2] not in names:
+            errors.append(f"the library does not know {leaf_keys[0]}")
         return errors
     if any(key.endswith("=any") for key in keys[:-1]):
         errors.append(f"{', '.join(keys)}: conditions after '=any' cannot be reached")
     if "<" in keys[-1] or keys[-1] in ("comm_size=pow2", "comm_size=node_comm_size"):
         errors.append(f"{keys[-1]} is the last of its kind and leaves larger values without an algorithm")
-    for below in tree.values():
-        errors += faults(below, names)
+    for subtree in tree.values():
+        errors += faults(subtree, names)
     return errors

@@ -73,7 +73,7 @@ CHAIN_FANOUT = ("bcast", "reduce")
 FILE_NAME = "openmpi.rules"
 
 
-class Tuned(Struct, frozen=True, kw_only=True):
+class TunedEntry(Struct, frozen=True, kw_only=True):
     """The parameters of an algorithm in a rules file; ``requests`` are those at once."""
 
     number: int
@@ -82,7 +82,7 @@ class Tuned(Struct, frozen=True, kw_only=True):
     requests: int
 
 
-BY_LIBRARY = Tuned(number=0, fanout=0, segment_bytes=0, requests=0)
+BY_LIBRARY = TunedEntry(number=0, fanout=0, segment_bytes=0, requests=0)
 """Algorithm 0: the library's default."""
 
 
@@ -98,9 +98,9 @@ def write(
     rules, variables, notes = _expressible(plan, format_version)
     files, mca = list[Path](), dict[str, str]()
     by_han = installation.is_at_least(5) and openmpi_han.is_file_needed(rules, plan.several_nodes)
-    by_tuned = openmpi_han.rules_of_tuned(rules)
-    if by_tuned or not by_han:
-        files.append(write_file(directory, FILE_NAME, rules_text(plan, by_tuned, format_version)))
+    rules_of_tuned = openmpi_han.rules_of_tuned(rules)
+    if rules_of_tuned or not by_han:
+        files.append(write_file(directory, FILE_NAME, rules_text(plan, rules_of_tuned, format_version)))
         mca |= {"coll_tuned_use_dynamic_rules": "1", "coll_tuned_dynamic_rules_filename": str(files[-1])}
     if by_han:
         han = openmpi_han.rules_text(rules, plan.origin)
@@ -114,9 +114,14 @@ def write(
         environment=environment,
         launch_options=options,
         usage=usage_lines("mpirun", options, environment),
-        notes=[*plan.notes, *notes, *_notes(plan, installation, by_tuned, by_han), *_whole_launch(variables)],
+        notes=[
+            *plan.notes,
+            *notes,
+            *_notes(plan, installation, rules_of_tuned, by_han),
+            *_whole_launch(variables),
+        ],
         rules=[rule for rules_of_one in rules.values() for rule in rules_of_one],
-        not_in_place=[collective for collective in by_tuned if collective in SIZE_OF_SENT],
+        not_in_place=[collective for collective in rules_of_tuned if collective in SIZE_OF_SENT],
     )
 
 
@@ -140,13 +145,13 @@ def _refuse_old(plan: TuningPlan, installation: Installation, format_version: in
         )
 
 
-def tuned_of(rule: Rule) -> Tuned:
+def entry_of_tuned(rule: Rule) -> TunedEntry:
     """Read the settings of a rule's algorithm. Raises :class:`BadInput` for one without a number."""
     settings = rule.settings
     main = f"coll_tuned_{rule.collective}_algorithm"
     fanout = f"{main}_chain_fanout" if rule.collective in CHAIN_FANOUT else f"{main}_tree_fanout"
     try:
-        return Tuned(
+        return TunedEntry(
             number=int(settings[main]),
             fanout=int(settings.get(fanout, DEFAULT_FANOUT)),
             segment_bytes=int(settings.get(f"{main}_segmentsize", 0)),
@@ -162,13 +167,13 @@ def tuned_of(rule: Rule) -> Tuned:
 def _launch_parameters(rule: Rule) -> dict[str, str]:
     """Settings that a rules file cannot hold."""
     main = f"coll_tuned_{rule.collective}_algorithm"
-    placed = {
+    file_parameters = {
         main,
         whole_collective_variable(rule.collective),
         algorithm_of_han_variable(rule.collective),
         *(f"{main}_{knob}" for knob in ("tree_fanout", "chain_fanout", "segmentsize", "max_requests")),
     }
-    return {name: value for name, value in rule.settings.items() if name not in placed}
+    return {name: value for name, value in rule.settings.items() if name not in file_parameters}
 
 
 def _expressible(
@@ -181,16 +186,18 @@ def _expressible(
     for collective, rules in plan.rules.items():
         if collective not in COLLECTIVES:
             raise BadInput(f"Open MPI's rules file has no number for {collective}; it cannot be exported")
-        tuned = [rule for rule in rules if not is_of_han(rule.settings)]
-        limited = [rule for rule in tuned if format_version == 1 and tuned_of(rule).requests]
-        notes += [_limited_note(rule) for rule in limited]
-        fitting, settings, more = rule_layout.compatible_rules(
-            [rule for rule in rules if rule not in limited], _launch_parameters
+        rules_of_tuned = [rule for rule in rules if not is_of_han(rule.settings)]
+        rules_with_limits = [
+            rule for rule in rules_of_tuned if format_version == 1 and entry_of_tuned(rule).requests
+        ]
+        notes += [_limited_note(rule) for rule in rules_with_limits]
+        compatible, settings, more = rule_layout.compatible_rules(
+            [rule for rule in rules if rule not in rules_with_limits], _launch_parameters
         )
         variables |= settings
         notes += more
-        if fitting:
-            fitting_rules[collective] = fitting
+        if compatible:
+            fitting_rules[collective] = compatible
     return fitting_rules, variables, notes
 
 
@@ -214,7 +221,7 @@ def rules_text(plan: TuningPlan, rules: dict[str, list[Rule]], format_version: i
         *(
             f"# {sentence}"
             for sentence in (
-                *plan.insisted,
+                *plan.wrong_result_warnings,
                 *bits_notes(name for name, some in rules.items() if any(rule.changes_bits for rule in some)),
             )
         ),
@@ -242,8 +249,8 @@ def _blocks(collective: str, rules: list[Rule], format_version: int) -> list[lis
             continue
         for low, high in rule_layout.steps(row) if kind == "total" else [(p_low, p_high)]:
             scale = (low, high) if kind == "total" else (1, 1)
-            sized = rule_layout.segments(row.rules, tuned_of, *scale)
-            blocks.append(_block(low, high, sized, format_version))
+            segments = rule_layout.segments(row.rules, entry_of_tuned, *scale)
+            blocks.append(_block(low, high, segments, format_version))
     return blocks
 
 
@@ -252,8 +259,10 @@ def _closing_block(p_low: int, format_version: int) -> list[str]:
     return [f"{p_low} # processes and more: the library's decision", "1", _line(0, None, format_version)]
 
 
-def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format_version: int) -> list[str]:
-    ranges = rule_layout.with_gaps(sized)
+def _block(
+    p_low: int, p_high: int, segments: Sequence[rule_layout.Segment], format_version: int
+) -> list[str]:
+    ranges = rule_layout.with_gaps(segments)
     lines = [_line(low, rule, format_version) for low, _, rule in ranges]
     processes = f"{p_low}" if p_low == p_high else f"{p_low} to {p_high}"
     return [f"{p_low} # for {processes} processes", f"{len(lines)} # message sizes", *lines]
@@ -261,9 +270,9 @@ def _block(p_low: int, p_high: int, sized: Sequence[rule_layout.Segment], format
 
 def _line(size: int, rule: Rule | None, format_version: int) -> str:
     """The line from a size on; without a rule, the library's default."""
-    tuned = tuned_of(rule) if rule else BY_LIBRARY
-    fields = [size, tuned.number, tuned.fanout, tuned.segment_bytes]
-    fields += [tuned.requests] if format_version == 2 else []
+    entry = entry_of_tuned(rule) if rule else BY_LIBRARY
+    fields = [size, entry.number, entry.fanout, entry.segment_bytes]
+    fields += [entry.requests] if format_version == 2 else []
     return " ".join(map(str, fields)) + (f" # {rule.algorithm.name}" if rule else "")
 
 
@@ -296,5 +305,8 @@ def _whole_launch(variables: dict[str, str]) -> list[str]:
     of_han = sorted(name for name in variables if name.startswith("coll_han_"))
     if not of_han:
         return []
-    named = " and ".join(f"{name}={variables[name]}" for name in of_han)
-    return [f"{named} appl{'ies' if len(of_han) == 1 else 'y'} to all calls that han divides, at every size."]
+    assignments = " and ".join(f"{name}={variables[name]}" for name in of_han)
+    return [
+        f"{assignments} appl{'ies' if len(of_han) == 1 else 'y'} to all calls that han divides, at every"
+        " size."
+    ]

@@ -38,11 +38,11 @@ def is_file_needed(rules: Mapping[str, Sequence[Rule]], several_nodes: bool) -> 
 
 def rules_of_tuned(rules: Mapping[str, Sequence[Rule]]) -> dict[str, list[Rule]]:
     """The rules for the rules file of ``tuned``: all but those for algorithms of ``han``."""
-    by_tuned = {
+    remaining_rules = {
         collective: [rule for rule in its_rules if not is_of_han(rule.settings)]
         for collective, its_rules in rules.items()
     }
-    return {collective: its_rules for collective, its_rules in by_tuned.items() if its_rules}
+    return {collective: its_rules for collective, its_rules in remaining_rules.items() if its_rules}
 
 
 def rules_text(rules: Mapping[str, Sequence[Rule]], origin: str) -> str:
@@ -71,8 +71,8 @@ def _rows(rules: Sequence[Rule]) -> list[tuple[int, SizeSteps]]:
 
 def _sizes(rules: Sequence[Rule]) -> SizeSteps:
     """The component of each range of sizes: ``han`` where no rule holds."""
-    sized = rule_layout.segments(rules, _component)
-    return [(low, _component(rule) if rule else "han") for low, _, rule in rule_layout.with_gaps(sized)]
+    segments = rule_layout.segments(rules, _component)
+    return [(low, _component(rule) if rule else "han") for low, _, rule in rule_layout.with_gaps(segments)]
 
 
 def _component(rule: Rule) -> str:

@@ -50,10 +50,12 @@ def process_rows(rules: Sequence[Rule]) -> list[ProcessRow]:
     starts = {rule.p_low for rule in rules} | {rule.p_high + 1 for rule in rules}
     edges = sorted(starts)
     rows = []
-    for low, after in pairwise(edges):
-        held = sorted((r for r in rules if r.p_low <= low <= r.p_high), key=lambda rule: rule.bytes_low)
-        if held:
-            rows.append(ProcessRow(p_low=low, p_high=after - 1, rules=held))
+    for low, next_edge in pairwise(edges):
+        rules_in_row = sorted(
+            (r for r in rules if r.p_low <= low <= r.p_high), key=lambda rule: rule.bytes_low
+        )
+        if rules_in_row:
+            rows.append(ProcessRow(p_low=low, p_high=next_edge - 1, rules=rules_in_row))
     return rows
 
 
@@ -77,14 +79,14 @@ def steps(row: ProcessRow) -> list[tuple[int, int]]:
     if row.p_high - row.p_low < EXACT_STEPS:
         return [(p, p) for p in range(row.p_low, row.p_high + 1)]
     groups = []
-    measured = {rule.measured_p for rule in row.rules}
+    measured_ps = {rule.measured_p for rule in row.rules}
     low = row.p_low
     while low <= row.p_high:
         high = min(low + low // GROUP_STEPS, row.p_high)
-        inside = [p for p in measured if low <= p <= high]
-        if inside and low < inside[0]:
-            high = inside[0] - 1
-        elif inside:
+        ps_in_row = [p for p in measured_ps if low <= p <= high]
+        if ps_in_row and low < ps_in_row[0]:
+            high = ps_in_row[0] - 1
+        elif ps_in_row:
             high = low
         groups.append((low, high))
         low = high + 1
@@ -100,16 +102,24 @@ def segments(
     Sizes are multiplied by the number of processes if it is given: a range then begins with its first size at
     ``low_p`` and ends before the next size at ``high_p``, but never inside the following range.
     """
-    joined: list[Segment] = []
+    merged_segments: list[Segment] = []
     for rule in rules:
         low, high = rule.bytes_low * low_p, (rule.bytes_high + 1) * high_p - 1
-        if joined and joined[-1].high >= low:
-            joined[-1] = Segment(low=joined[-1].low, high=low - 1, rule=joined[-1].rule)
-        if joined and joined[-1].high + 1 == low and key_of(joined[-1].rule) == key_of(rule):
-            joined[-1] = Segment(low=joined[-1].low, high=high, rule=joined[-1].rule)
+        if merged_segments and merged_segments[-1].high >= low:
+            merged_segments[-1] = Segment(
+                low=merged_segments[-1].low, high=low - 1, rule=merged_segments[-1].rule
+            )
+        if (
+            merged_segments
+            and merged_segments[-1].high + 1 == low
+            and key_of(merged_segments[-1].rule) == key_of(rule)
+        ):
+            merged_segments[-1] = Segment(
+                low=merged_segments[-1].low, high=high, rule=merged_segments[-1].rule
+            )
         else:
-            joined.append(Segment(low=low, high=high, rule=rule))
-    return joined
+            merged_segments.append(Segment(low=low, high=high, rule=rule))
+    return merged_segments
 
 
 def compatible_rules(
@@ -123,17 +133,17 @@ def compatible_rules(
     """
     votes: dict[str, Counter[tuple[tuple[str, str], ...]]] = {}
     for rule in rules:
-        votes.setdefault(_base(rule), Counter())[_sorted(parameters_of(rule))] += 1
+        votes.setdefault(_base(rule), Counter())[_sorted_items(parameters_of(rule))] += 1
     winners = {base: counts.most_common(1)[0][0] for base, counts in votes.items()}
     variables: dict[str, str] = {}
     compatible, notes = [], []
     for rule in rules:
-        parameters, winning = _sorted(parameters_of(rule)), winners[_base(rule)]
-        if parameters != winning or any(variables.get(name, value) != value for name, value in parameters):
+        parameters, winner = _sorted_items(parameters_of(rule)), winners[_base(rule)]
+        if parameters != winner or any(variables.get(name, value) != value for name, value in parameters):
             notes.append(
                 f"{rule.collective} of {format_size(rule.bytes)} on p={rule.p} is left to the library's"
                 f" default: {rule.name} needs"
-                f" {_assignments(parameters) or f'the default, but others need {_assignments(winning)}'}, and"
+                f" {_assignments(parameters) or f'the default, but others need {_assignments(winner)}'}, and"
                 " a launch has one value only."
             )
         else:
@@ -142,7 +152,7 @@ def compatible_rules(
     return compatible, variables, notes
 
 
-def _sorted(parameters: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _sorted_items(parameters: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(parameters.items()))
 
 

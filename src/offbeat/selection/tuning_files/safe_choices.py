@@ -49,7 +49,7 @@ def wrong_calls_of(
     for choice in choices:
         collective, processes, _ = rule_key(choice.configuration, family)
         ps.setdefault(collective, set()).add(processes)
-    guarded = library.guarded_calls if library else ()
+    guarded_kinds = library.guarded_calls if library else ()
 
     def wrong_calls(choice: Choice, algorithm: str) -> list[WrongCall]:
         collective, p, _ = rule_key(choice.configuration, family)
@@ -61,16 +61,16 @@ def wrong_calls_of(
         if library and library.applies_to_smaller:
             low = 1
         wrong = wrong_between(collective, algorithm, low, high, verdicts)
-        return [call for call in wrong if call.kind not in guarded]
+        return [call for call in wrong if call.kind not in guarded_kinds]
 
     return wrong_calls
 
 
 def replace_unsafe(
-    choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed: Collection[str]
+    choices: Sequence[Choice], wrong_calls: WrongCallsOf, allowed_kinds: Collection[str]
 ) -> tuple[list[Choice], list[str], list[str]]:
-    """Choices in which every algorithm is right for every legal call, except for calls of the ``allowed``
-    kinds.
+    """Choices in which every algorithm is right for every legal call, except for calls of the
+    ``allowed_kinds`` kinds.
 
     Other algorithms are replaced by the best by score that is right, or by the library's default if that is
     better or no other algorithm is left. Also returns notes on them, each with a failing call, and sentences
@@ -79,19 +79,19 @@ def replace_unsafe(
     safe: list[Choice] = []
     left_out: dict[tuple[str, str], list[str]] = {}
     causes: dict[tuple[str, str], list[WrongCall]] = {}
-    insisted: dict[str, None] = {}
+    warnings: dict[str, None] = {}
     for choice in choices:
         wrong = wrong_calls(choice, choice.algorithm)
-        failing = [call for call in wrong if call.kind not in allowed]
-        if not failing:
+        failing_calls = [call for call in wrong if call.kind not in allowed_kinds]
+        if not failing_calls:
             safe.append(choice)
             if wrong:
-                insisted[_insisted(choice, wrong)] = None
+                warnings[_wrong_result_warning(choice, wrong)] = None
             continue
-        instead = _replacement(choice, wrong_calls, allowed)
+        instead = _replacement(choice, wrong_calls, allowed_kinds)
         safe.append(instead)
         key = (choice.configuration.collective, choice.algorithm)
-        causes.setdefault(key, failing)
+        causes.setdefault(key, failing_calls)
         left_out.setdefault(key, []).append(_cost(choice, instead))
     notes = [
         f"{collective} by {algorithm} is not exported: it is wrong for {in_words(kinds_of(causes[key]))}"
@@ -100,15 +100,15 @@ def replace_unsafe(
         for key, configurations in left_out.items()
         for collective, algorithm in [key]
     ]
-    return safe, notes, list(insisted)
+    return safe, notes, list(warnings)
 
 
-def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[str]) -> Choice:
+def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed_kinds: Collection[str]) -> Choice:
     """The best algorithm by score that is right for every call that is not of an allowed kind."""
     right = [
         name
         for name in sorted(choice.scores, key=lambda name: (choice.scores[name], name))
-        if all(call.kind in allowed for call in wrong_calls(choice, name))
+        if all(call.kind in allowed_kinds for call in wrong_calls(choice, name))
     ]
     default = choice.reference_scores.get(DEFAULT)
     best = right[0] if right else DEFAULT
@@ -118,15 +118,15 @@ def _replacement(choice: Choice, wrong_calls: WrongCallsOf, allowed: Collection[
     return msgspec.structs.replace(choice, algorithm=best, cost_of_default=cost)
 
 
-def _cost(before: Choice, after: Choice) -> str:
-    score = {**before.reference_scores, **before.scores}.get(after.algorithm)
-    name = "the library's default" if after.algorithm == DEFAULT else after.algorithm
+def _cost(original: Choice, replacement: Choice) -> str:
+    score = {**original.reference_scores, **original.scores}.get(replacement.algorithm)
+    name = "the library's default" if replacement.algorithm == DEFAULT else replacement.algorithm
     if score is None:
-        return f"{name} for {before.configuration}"
-    return f"{name} for {before.configuration}, {score / before.scores[before.algorithm] - 1:+.1%}"
+        return f"{name} for {original.configuration}"
+    return f"{name} for {original.configuration}, {score / original.scores[original.algorithm] - 1:+.1%}"
 
 
-def _insisted(choice: Choice, wrong: Sequence[WrongCall]) -> str:
+def _wrong_result_warning(choice: Choice, wrong: Sequence[WrongCall]) -> str:
     return (
         f"WRONG RESULTS: {choice.configuration.collective} by {choice.algorithm} is wrong for"
         f" {in_words(kinds_of(wrong))}; for instance {wrong[0]}. It was exported because of"

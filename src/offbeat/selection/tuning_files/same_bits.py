@@ -52,31 +52,31 @@ def _are_equal(digests: dict[str, str], algorithm: str) -> bool:
     return bool(digest) and digest == digests.get(DEFAULT)
 
 
-def _neighbours(measured: Iterable[int], value: int) -> list[int]:
+def _neighbours(measured_values: Iterable[int], value: int) -> list[int]:
     """The value, if it was measured, and those that were measured next to it."""
-    ordered = sorted(measured)
-    place = bisect_left(ordered, value)
-    end = place + (2 if value in ordered[place : place + 1] else 1)
-    return ordered[max(place - 1, 0) : end]
+    sorted_values = sorted(measured_values)
+    position = bisect_left(sorted_values, value)
+    end = position + (2 if value in sorted_values[position : position + 1] else 1)
+    return sorted_values[max(position - 1, 0) : end]
 
 
 def sum_digests(verdicts: Iterable[Verdict]) -> SumDigests:
     """The digests that proofs have kept."""
     by_call: dict[str, dict[int, dict[int, dict[str, str]]]] = {}
-    for one in verdicts:
-        sizes = by_call.setdefault(one.collective, {}).setdefault(one.p, {})
-        sizes.setdefault(one.bytes, {})[one.algorithm] = one.bits
+    for verdict in verdicts:
+        sizes = by_call.setdefault(verdict.collective, {}).setdefault(verdict.p, {})
+        sizes.setdefault(verdict.bytes, {})[verdict.algorithm] = verdict.bits
     return SumDigests(by_call)
 
 
 def bits_notes(collectives: Iterable[str]) -> list[str]:
     """A sentence on the collectives with rules that can change bits; none if no rule can."""
-    named = set(collectives)
-    reducing = [name for name in REDUCING if name in named]
-    if not reducing:
+    tuned_collectives = set(collectives)
+    reductions = [name for name in REDUCING if name in tuned_collectives]
+    if not reductions:
         return []
     return [
-        f"Rules of {enumeration(reducing)} can change the last bits of floating-point results: they combine"
+        f"Rules of {enumeration(reductions)} can change the last bits of floating-point results: they combine"
         " contributions in another order than the library's default, or it is unknown whether they do."
         f" {SAME_BITS} leaves such rules out."
     ]
@@ -88,18 +88,18 @@ def with_same_bits(choices: Sequence[Choice], verdicts: Iterable[Verdict]) -> li
     Raises :class:`RunFailed` if no other choice is left.
     """
     digests = sum_digests(verdicts)
-    same = [
+    same_choices = [
         msgspec.structs.replace(choice, algorithm=DEFAULT) if _can_differ(choice, digests) else choice
         for choice in choices
     ]
     if any(choice.algorithm != DEFAULT for choice in choices) and all(
-        choice.algorithm == DEFAULT for choice in same
+        choice.algorithm == DEFAULT for choice in same_choices
     ):
         raise RunFailed(
             f"{SAME_BITS}: there is nothing to export, because all algorithms that were chosen can change the"
             " bits of floating-point results"
         )
-    return same
+    return same_choices
 
 
 def cases_with_same_bits(cases: pl.DataFrame, verdicts: Iterable[Verdict]) -> pl.DataFrame:
@@ -112,5 +112,7 @@ def cases_with_same_bits(cases: pl.DataFrame, verdicts: Iterable[Verdict]) -> pl
 
 
 def _can_differ(choice: Choice, digests: SumDigests) -> bool:
-    measured = choice.configuration
-    return digests.can_differ(measured.collective, choice.algorithm, measured.p, measured.bytes)
+    configuration = choice.configuration
+    return digests.can_differ(
+        configuration.collective, choice.algorithm, configuration.p, configuration.bytes
+    )

@@ -16,7 +16,14 @@ from msgspec import Struct, structs
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import decode_json
 from offbeat.base.units import format_size
-from offbeat.selection.tuning_files.mpich_tree import COMMUNICATOR, LEAVES, Embedded, Tree, faults, leaves
+from offbeat.selection.tuning_files.mpich_tree import (
+    COMMUNICATOR,
+    LEAVES,
+    EmbeddedTrees,
+    Tree,
+    faults,
+    leaves,
+)
 
 _LEAST = {"comm_size": 1, "comm_avg_ppn": 1, "avg_msg_size": 0, "total_msg_size": 0, "count": 0}
 """The quantities that conditions compare → the smallest value."""
@@ -38,20 +45,20 @@ class Region(Struct, frozen=True, kw_only=True):
     answers: dict[str, bool] = {}
     has_message: bool = False
 
-    def divided(self, condition: str) -> tuple[Region | None, Region | None]:
+    def divide(self, condition: str) -> tuple[Region | None, Region | None]:
         """The calls for which a condition holds, and the others; None where there are no such calls."""
         if _is_any(condition):
             return self, None
         if not condition.startswith(COMMUNICATOR):
-            return structs.replace(self, has_message=True)._divided(condition)
-        return self._divided(condition)
+            return structs.replace(self, has_message=True)._divide(condition)
+        return self._divide(condition)
 
-    def _divided(self, condition: str) -> tuple[Region | None, Region | None]:
+    def _divide(self, condition: str) -> tuple[Region | None, Region | None]:
         comparison = _COMPARISON.fullmatch(condition)
         if comparison:
             name, operator, limit = comparison.groups()
             acts_as_le = operator == "<=" or (name == "comm_size" and self.has_message)
-            return self._divided_at(name, int(limit) - (not acts_as_le))
+            return self._divide_at(name, int(limit) - (not acts_as_le))
         name, _, value = condition.partition("=")
         answer = _ANSWER.get(value, True)
         name = name if value in _ANSWER else condition
@@ -59,11 +66,11 @@ class Region(Struct, frozen=True, kw_only=True):
             return (self, None) if self.answers[name] == answer else (None, self)
         return self._with_answer(name, answer), self._with_answer(name, not answer)
 
-    def _divided_at(self, name: str, largest: int) -> tuple[Region | None, Region | None]:
+    def _divide_at(self, name: str, largest: int) -> tuple[Region | None, Region | None]:
         low, high = self.ranges.get(name, (_LEAST[name], None))
-        below = self._with_range(name, low, largest if high is None else min(largest, high))
-        above = self._with_range(name, max(low, largest + 1), high)
-        return below, above
+        lower = self._with_range(name, low, largest if high is None else min(largest, high))
+        upper = self._with_range(name, max(low, largest + 1), high)
+        return lower, upper
 
     def _with_range(self, name: str, low: int, high: int | None) -> Region | None:
         is_empty = high is not None and high < low
@@ -83,16 +90,16 @@ class Region(Struct, frozen=True, kw_only=True):
         return ", ".join(words)
 
 
-def _between(low: str, high: str | None) -> str:
+def _range_text(low: str, high: str | None) -> str:
     return f"{low} and more" if high is None else low if low == high else f"{low} to {high}"
 
 
 def _numbers(low: int, high: int | None) -> str:
-    return _between(str(low), None if high is None else str(high))
+    return _range_text(str(low), None if high is None else str(high))
 
 
 def _sizes(low: int, high: int | None) -> str:
-    return _between(format_size(low), None if high is None else format_size(high))
+    return _range_text(format_size(low), None if high is None else format_size(high))
 
 
 _WORDS = {
@@ -118,30 +125,35 @@ class TreeEnd(Struct, frozen=True, kw_only=True):
 
 
 class Branch(Struct, frozen=True, kw_only=True):
-    """A condition of a tree: ``place`` is the condition after those above it, and ``siblings`` is the object
+    """A condition of a tree: ``path`` is the condition after those above it, and ``siblings`` is the object
     of which the condition is a key."""
 
-    place: str
+    path: str
     siblings: Tree
 
 
-def tree_ends(tree: Tree, region: Region, unreached: list[Branch], place: str = "") -> Iterator[TreeEnd]:
-    """The ends of the walks of a region's calls; branches that none of them reaches join ``unreached``.
+def tree_ends(
+    tree: Tree, region: Region, unreached_branches: list[Branch], path: str = ""
+) -> Iterator[TreeEnd]:
+    """The ends of the walks of a region's calls; branches that none of them reaches join
+    ``unreached_branches``.
 
-    ``place`` are the conditions above the tree.
+    ``path`` are the conditions above the tree.
     """
     leaf = next((key for key in tree if key.startswith(LEAVES)), None)
     if leaf is not None:
         yield TreeEnd(region=region, name=leaf.partition("=")[2], parameters=tuple(tree[leaf]))
         return
-    others: Region | None = region
-    for key, below in tree.items():
-        branch = f"{place}, {key}" if place else key
-        inside, others = others.divided(key.replace(" ", "")) if others is not None else (None, None)
-        if inside is None:
-            unreached.append(Branch(place=branch, siblings=tree))
+    remainder: Region | None = region
+    for key, subtree in tree.items():
+        branch = f"{path}, {key}" if path else key
+        matching, remainder = (
+            remainder.divide(key.replace(" ", "")) if remainder is not None else (None, None)
+        )
+        if matching is None:
+            unreached_branches.append(Branch(path=branch, siblings=tree))
         else:
-            yield from tree_ends(below, inside, unreached, branch)
+            yield from tree_ends(subtree, matching, unreached_branches, branch)
 
 
 class TreesCheck(Struct, frozen=True, kw_only=True):
@@ -150,56 +162,56 @@ class TreesCheck(Struct, frozen=True, kw_only=True):
 
     wrong: list[str]
     forces: list[str]
-    unreached: list[str]
+    unreached_branches: list[str]
 
 
-def check_trees(content: bytes, embedded: Embedded) -> TreesCheck:
+def check_trees(content: bytes, embedded_trees: EmbeddedTrees) -> TreesCheck:
     """Check the content of a file; raises :class:`BadInput` for a content that is no tree of conditions."""
-    trees = _decoded(content)
+    trees = _decode(content)
     has_compositions = any(key.startswith("composition=") for tree in trees.values() for key in leaves(tree))
-    defaults = (embedded.compositions or {}) if has_compositions else embedded.general
-    forces, unreached = [], []
+    defaults = (embedded_trees.compositions or {}) if has_compositions else embedded_trees.general
+    forces, unreached_branches = [], []
     for key, tree in trees.items():
         collective, default, branches = key.partition("=")[2], defaults.get(key, {}), list[Branch]()
         ends = list(tree_ends(tree, Region(), branches))
-        forces += [f"{collective}: {text}" for text in _forced(ends, default)]
+        forces += [f"{collective}: {text}" for text in _forced_texts(ends, default)]
         default_parts = list(_subtrees(default))
-        unreached += [
-            f"{collective}: no call reaches {branch.place}"
+        unreached_branches += [
+            f"{collective}: no call reaches {branch.path}"
             for branch in branches
             if branch.siblings not in default_parts
         ]
-    wrong = list(dict.fromkeys(_faults(trees, defaults, embedded)))
-    return TreesCheck(wrong=wrong, forces=forces, unreached=unreached)
+    wrong = list(dict.fromkeys(_faults(trees, defaults, embedded_trees)))
+    return TreesCheck(wrong=wrong, forces=forces, unreached_branches=unreached_branches)
 
 
 def _subtrees(tree: Tree) -> Iterator[Tree]:
     """The tree and what is below it; a file contains parts of the default wherever it does not decide."""
     yield tree
-    for below in tree.values():
-        yield from _subtrees(below)
+    for subtree in tree.values():
+        yield from _subtrees(subtree)
 
 
-def _decoded(content: bytes) -> dict[str, Tree]:
+def _decode(content: bytes) -> dict[str, Tree]:
     try:
         trees = decode_json(content)
     except msgspec.DecodeError as error:
-        place = re.search(r"byte (\d+)", str(error))
-        line = content[: int(place[1])].count(b"\n") + 1 if place else 1
+        byte_match = re.search(r"byte (\d+)", str(error))
+        line = content[: int(byte_match[1])].count(b"\n") + 1 if byte_match else 1
         raise BadInput(f"line {line}: {error}") from None
     _expect_objects(trees, "the file")
     return dict(trees)
 
 
-def _expect_objects(value: object, place: str) -> None:
+def _expect_objects(value: object, path: str) -> None:
     """Raise BadInput for a value that is no object of objects."""
     if not isinstance(value, dict):
-        raise BadInput(f"{place} is no JSON object: conditions and algorithms are keys of objects")
-    for key, below in value.items():
-        _expect_objects(below, key)
+        raise BadInput(f"{path} is no JSON object: conditions and algorithms are keys of objects")
+    for key, subtree in value.items():
+        _expect_objects(subtree, key)
 
 
-def _forced(ends: Sequence[TreeEnd], default: Tree) -> Iterator[str]:
+def _forced_texts(ends: Sequence[TreeEnd], default: Tree) -> Iterator[str]:
     """The calls for which a collective's tree decides otherwise than the default, and its choice."""
     for end in ends:
         calls = structs.replace(end.region, has_message=False)
@@ -208,7 +220,9 @@ def _forced(ends: Sequence[TreeEnd], default: Tree) -> Iterator[str]:
             yield f"{str(end.region) or 'all calls'}: {end.choice}"
 
 
-def _faults(trees: Mapping[str, Tree], defaults: Mapping[str, Tree], embedded: Embedded) -> Iterator[str]:
+def _faults(
+    trees: Mapping[str, Tree], defaults: Mapping[str, Tree], embedded_trees: EmbeddedTrees
+) -> Iterator[str]:
     """What makes the library abort programs."""
     for key in defaults:
         if key not in trees:
@@ -218,24 +232,24 @@ def _faults(trees: Mapping[str, Tree], defaults: Mapping[str, Tree], embedded: E
             yield f"{key}: the library has no tree of this name"
             continue
         collective = key.partition("=")[2]
-        yield from (f"{collective}: {fault}" for fault in faults(tree, embedded.names))
-        unknown = dict.fromkeys(name for name in _conditions(tree) if not _is_known(name, embedded))
+        yield from (f"{collective}: {fault}" for fault in faults(tree, embedded_trees.names))
+        unknown = dict.fromkeys(name for name in _conditions(tree) if not _is_known(name, embedded_trees))
         yield from (f"{collective}: the library does not know the condition {name}" for name in unknown)
 
 
 def _conditions(tree: Tree) -> Iterator[str]:
-    for key, below in tree.items():
+    for key, subtree in tree.items():
         if not key.startswith(LEAVES):
             yield key
-            yield from _conditions(below)
+            yield from _conditions(subtree)
 
 
-def _is_known(condition: str, embedded: Embedded) -> bool:
+def _is_known(condition: str, embedded_trees: EmbeddedTrees) -> bool:
     """Whether the library's text contains the condition, or what stands before its number."""
     key = condition.replace(" ", "")
     if comparison := _COMPARISON.fullmatch(key):
         key = "".join(comparison.groups()[:2])
-    return _is_any(key) or key in embedded.conditions
+    return _is_any(key) or key in embedded_trees.conditions
 
 
 def _is_any(condition: str) -> bool:

@@ -54,57 +54,57 @@ class Fault(Struct, frozen=True, kw_only=True):
     """What is wrong, or without effect, in a line."""
 
     line: int
-    what: str
+    message: str
 
     def __str__(self) -> str:
         """``line 5: ...``."""
-        return f"line {self.line}: {self.what}"
+        return f"line {self.line}: {self.message}"
 
 
 class RulesFile(Struct, kw_only=True):
     """The rules of a file. With a ``fault`` the library ignores the whole file, and ``collectives`` are those
-    before it. ``skipped`` are lines with characters that are neither numbers nor comments; ``rest`` is the
-    first line with numbers that the library does not read, 0 without.
+    before it. ``skipped_lines`` are lines with characters that are neither numbers nor comments; ``rest`` is
+    the first line with numbers that the library does not read, 0 without.
     """
 
     collectives: list[CollectiveRule] = field(default_factory=list)
     fault: Fault | None = None
-    skipped: list[int] = field(default_factory=list)
+    skipped_lines: list[int] = field(default_factory=list)
     rest: int = 0
 
     def rule_for(self, number: int, p: int, size: int) -> SizeRule | None:
         """The rule that the library finds for a call, with ``size`` as the library computes it; None if it
         has none for the collective, or ignores the file."""
-        own = [one for one in self.collectives if one.number == number]
-        if self.fault or not own or not own[-1].processes:
+        rules_of_number = [rule for rule in self.collectives if rule.number == number]
+        if self.fault or not rules_of_number or not rules_of_number[-1].processes:
             return None
-        processes = own[-1].processes
-        sizes = processes[position([one.p for one in processes], p)].sizes
-        return sizes[position([one.size for one in sizes], size)] if sizes else None
+        processes = rules_of_number[-1].processes
+        sizes = processes[position([rule.p for rule in processes], p)].sizes
+        return sizes[position([rule.size for rule in sizes], size)] if sizes else None
 
 
 def position(keys: Sequence[int], value: int) -> int:
     """The place of the entry that the library uses for a value: the last before the first larger key; the
     first entry if its own key is larger."""
-    place = 0
+    result = 0
     for index, key in enumerate(keys):
         if key > value:
             break
-        place = index
-    return place
+        result = index
+    return result
 
 
-def reached(keys: Sequence[int], least: int = 0) -> Iterator[tuple[int, int, int | None]]:
+def reached_entries(keys: Sequence[int], least: int = 0) -> Iterator[tuple[int, int, int | None]]:
     """(place, first value, last value) of each entry that some value of at least ``least`` reaches; the last
     value is None for the last entry."""
     first = least
-    for place, key in enumerate(keys):
-        first = max(first, key) if place else least
-        last = keys[place + 1] - 1 if place + 1 < len(keys) else None
-        if place == 0 and last is not None:
+    for index, key in enumerate(keys):
+        first = max(first, key) if index else least
+        last = keys[index + 1] - 1 if index + 1 < len(keys) else None
+        if index == 0 and last is not None:
             last = max(last, key - 1)  # the first entry also serves all smaller values
         if last is None or first <= last:
-            yield place, first, last
+            yield index, first, last
         first = max(first, key)
 
 
@@ -116,8 +116,8 @@ def read_rules(content: bytes, *, knows_version_2: bool) -> RulesFile:
     try:
         _read(numbers, rules.collectives, has_requests=has_requests)
     except _Wrong as wrong:
-        rules.fault = Fault(line=numbers.line, what=str(wrong))
-    rules.skipped = sorted(numbers.skipped)
+        rules.fault = Fault(line=numbers.line, message=str(wrong))
+    rules.skipped_lines = sorted(numbers.skipped_lines)
     if rules.fault is None:
         rules.rest = numbers.next_line()
     return rules
@@ -132,9 +132,9 @@ class _Numbers:
 
     def __init__(self, text: str) -> None:
         self.line = 1
-        self.skipped: set[int] = set()
+        self.skipped_lines: set[int] = set()
         self._text = text
-        self._place = 0
+        self._position = 0
         self._current_line = 1
 
     def version(self) -> int:
@@ -149,20 +149,20 @@ class _Numbers:
         self._move(match.end())
         return int(match[1])
 
-    def count(self, what: str) -> int:
-        """The next number, which must not be negative; ``what`` it is, for the message."""
+    def count(self, meaning: str) -> int:
+        """The next number, which must not be negative; ``meaning`` it is, for the message."""
         number = self._next()
         if number is None:
-            raise _Wrong(f"the file ends, and {what} is missing")
+            raise _Wrong(f"the file ends, and {meaning} is missing")
         if number < 0:
-            raise _Wrong(f"{number} is {what}, which cannot be negative")
+            raise _Wrong(f"{number} is {meaning}, which cannot be negative")
         return number
 
     def digit_follows(self) -> bool:
         """Whether the next character on this line, except blanks, is a digit."""
-        while self._text[self._place : self._place + 1] in (" ", "\t"):
-            self._place += 1
-        return self._text[self._place : self._place + 1].isdigit()
+        while self._text[self._position : self._position + 1] in (" ", "\t"):
+            self._position += 1
+        return self._text[self._position : self._position + 1].isdigit()
 
     def next_line(self) -> int:
         """The line of the next number, 0 if there is none."""
@@ -170,12 +170,12 @@ class _Numbers:
 
     def _next(self) -> int | None:
         while True:
-            while self._place < len(self._text) and self._text[self._place] in _BLANKS:
-                self._move(self._place + 1)
+            while self._position < len(self._text) and self._text[self._position] in _BLANKS:
+                self._move(self._position + 1)
             self.line = self._current_line
-            if self._place == len(self._text):
+            if self._position == len(self._text):
                 return None
-            match = _NUMBER.match(self._text, self._place)
+            match = _NUMBER.match(self._text, self._position)
             if match:
                 self._move(match.end())
                 return _value(match[0])
@@ -183,20 +183,20 @@ class _Numbers:
 
     def _skip(self) -> None:
         """Skip a character that begins no number, a sign with what follows it, or a comment."""
-        if self._text[self._place] in "+-":
-            self.skipped.add(self._current_line)
-            self._move(self._place + 1)
-        character = self._text[self._place : self._place + 1]
+        if self._text[self._position] in "+-":
+            self.skipped_lines.add(self._current_line)
+            self._move(self._position + 1)
+        character = self._text[self._position : self._position + 1]
         if character == "#":
-            end = self._text.find("\n", self._place)
+            end = self._text.find("\n", self._position)
             self._move(len(self._text) if end < 0 else end + 1)
         elif character:
-            self.skipped.add(self._current_line)
-            self._move(self._place + 1)
+            self.skipped_lines.add(self._current_line)
+            self._move(self._position + 1)
 
-    def _move(self, place: int) -> None:
-        self._current_line += self._text.count("\n", self._place, place)
-        self._place = place
+    def _move(self, new_position: int) -> None:
+        self._current_line += self._text.count("\n", self._position, new_position)
+        self._position = new_position
 
 
 def _value(text: str) -> int:
@@ -216,20 +216,20 @@ def _as_int(value: int) -> int:
 
 def _read(numbers: _Numbers, collectives: list[CollectiveRule], *, has_requests: bool) -> None:
     count = numbers.count("the number of collectives")
-    announced = f"{count} (announced in line {numbers.line})"
+    count_text = f"{count} (announced in line {numbers.line})"
     if count > MOST_COLLECTIVES:
         raise _Wrong(f"{count} collectives are announced, and Open MPI numbers {MOST_COLLECTIVES}")
     for index in range(count):
-        number = numbers.count(f"collective {index + 1} of {announced}")
+        number = numbers.count(f"collective {index + 1} of {count_text}")
         if number >= MOST_COLLECTIVES:
             raise _Wrong(f"{number} is no collective's number, which is 0 to {MOST_COLLECTIVES - 1}")
         rule = CollectiveRule(line=numbers.line, number=number, processes=[])
         collectives.append(rule)
         sizes = numbers.count(f"the number of communicator sizes of collective {number}")
         sizes_line = numbers.line
-        for place in range(sizes):
-            what = f"communicator size {place + 1} of {sizes} (announced in line {sizes_line})"
-            p = _as_int(numbers.count(what))
+        for size_index in range(sizes):
+            meaning = f"communicator size {size_index + 1} of {sizes} (announced in line {sizes_line})"
+            p = _as_int(numbers.count(meaning))
             by_size = ProcessesRule(line=numbers.line, p=p, sizes=[])
             rule.processes.append(by_size)
             _read_sizes(numbers, by_size.sizes, has_requests=has_requests)
@@ -237,11 +237,11 @@ def _read(numbers: _Numbers, collectives: list[CollectiveRule], *, has_requests:
 
 def _read_sizes(numbers: _Numbers, sizes: list[SizeRule], *, has_requests: bool) -> None:
     count = numbers.count("the number of message sizes")
-    announced = f"{count} (announced in line {numbers.line})"
+    count_text = f"{count} (announced in line {numbers.line})"
     for index in range(count):
-        size = numbers.count(f"message size {index + 1} of {announced}")
+        size = numbers.count(f"message size {index + 1} of {count_text}")
         line = numbers.line
-        of_size = f"of message size {index + 1} of {announced}"
+        of_size = f"of message size {index + 1} of {count_text}"
         algorithm = numbers.count(f"the algorithm {of_size}")
         fanout = numbers.count(f"the fan-out {of_size}")
         segment = numbers.count(f"the segment size {of_size}")

@@ -25,7 +25,7 @@ from offbeat.selection.user_rules.openmpi_reader import (
     Fault,
     ProcessesRule,
     RulesFile,
-    reached,
+    reached_entries,
     read_rules,
 )
 
@@ -45,20 +45,22 @@ class RulesCheck(Struct, frozen=True, kw_only=True):
     """The check of a rules file, in sentences.
 
     ``fault`` is why the library ignores the whole file, empty if it does not. ``wrong`` says what is wrong in
-    the file, ``forces`` what it forces, and ``unreached`` what in it is never used.
+    the file, ``forces`` what it forces, and ``unreached_entries`` what in it is never used.
     """
 
     path: str
     fault: str = ""
     wrong: list[str] = []
     forces: list[str] = []
-    unreached: list[str] = []
+    unreached_entries: list[str] = []
 
     @property
     def limits(self) -> list[str]:
         """The sentences about the file that a user has to know."""
         return [
-            f"{self.path}: {sentence}" for sentence in (self.fault, *self.wrong, *self.unreached) if sentence
+            f"{self.path}: {sentence}"
+            for sentence in (self.fault, *self.wrong, *self.unreached_entries)
+            if sentence
         ]
 
 
@@ -98,13 +100,13 @@ def _check_numbered_rules(
         return RulesCheck(
             path=str(path),
             fault=f"{rules.fault}; the library ignores the whole file without a message",
-            wrong=[str(one) for one in _skipped(rules)],
+            wrong=[str(one) for one in _skipped_lines(rules)],
         )
     return RulesCheck(
         path=str(path),
-        wrong=[str(one) for one in (*_skipped(rules), *_without_algorithm(rules, name_of))],
+        wrong=[str(one) for one in (*_skipped_lines(rules), *_without_algorithm(rules, name_of))],
         forces=list(_forces(rules, name_of)),
-        unreached=[str(one) for one in _unreached(rules)],
+        unreached_entries=[str(one) for one in _unreached_entries(rules)],
     )
 
 
@@ -115,7 +117,7 @@ def _check_trees(path: Path, content: bytes, installation: Installation) -> Rule
         fault=f"programs abort with {amount(len(check.wrong), 'fault')} of the file" if check.wrong else "",
         wrong=check.wrong,
         forces=check.forces,
-        unreached=check.unreached,
+        unreached_entries=check.unreached_branches,
     )
 
 
@@ -129,20 +131,22 @@ def check_settings(
     ``algorithms`` asks the library for its algorithms, by collective; it is called for Open MPI's files only.
     """
     settings = inherited_settings(installation, environ)
-    names = {one.name for one in settings if one.name != SWITCH or one.value not in ("0", "false")}
+    names = {
+        setting.name for setting in settings if setting.name != SWITCH or setting.value not in ("0", "false")
+    }
     checks, sentences = [], []
-    for one in settings:
-        sentences.append(f"{one}: chooses algorithms for every program; measurements leave it out.")
-        if not one.name.endswith(_NAMES_FILE) or not one.value:
+    for setting in settings:
+        sentences.append(f"{setting}: chooses algorithms for every program; measurements leave it out.")
+        if not setting.name.endswith(_NAMES_FILE) or not setting.value:
             continue
-        has_numbers = one.name.endswith(RULES_FILE)
-        if has_numbers or one.name in _TREES:
+        has_numbers = setting.name.endswith(RULES_FILE)
+        if has_numbers or setting.name in _TREES:
             name_of = name_of_algorithms(algorithms() if has_numbers else {})
-            checks.append(check_rules(Path(one.value), installation, name_of))
+            checks.append(check_rules(Path(setting.value), installation, name_of))
             if has_numbers and SWITCH not in names:
-                sentences.append(f"{one}: the file is never read, because {SWITCH} is not 1.")
+                sentences.append(f"{setting}: the file is never read, because {SWITCH} is not 1.")
         else:
-            sentences += _file_faults(one)
+            sentences += _file_faults(setting)
     return checks, sentences
 
 
@@ -168,9 +172,9 @@ def name_of_algorithms(by_collective: Mapping[str, Sequence[Algorithm]]) -> Name
     return lambda collective, number: names.get((collective, str(number)), "")
 
 
-def _skipped(rules: RulesFile) -> Iterator[Fault]:
-    for line in rules.skipped:
-        yield Fault(line=line, what="characters that are no number are skipped; begin a comment with #")
+def _skipped_lines(rules: RulesFile) -> Iterator[Fault]:
+    for line in rules.skipped_lines:
+        yield Fault(line=line, message="characters that are no number are skipped; begin a comment with #")
 
 
 def _effective(rules: RulesFile) -> Iterator[tuple[str, CollectiveRule]]:
@@ -184,21 +188,21 @@ def _effective(rules: RulesFile) -> Iterator[tuple[str, CollectiveRule]]:
 
 def _entries(rule: CollectiveRule) -> Iterator[tuple[str, ProcessesRule]]:
     """The entries that some communicator reaches, with its processes."""
-    for place, first, last in reached([one.p for one in rule.processes], least=2):
+    for index, first, last in reached_entries([entry.p for entry in rule.processes], least=2):
         upper = " and more" if last is None else "" if last == first else f" to {last}"
-        yield f"{first}{upper} processes", rule.processes[place]
+        yield f"{first}{upper} processes", rule.processes[index]
 
 
 def _forces(rules: RulesFile, name_of: NameOf) -> Iterator[str]:
     for collective, rule in _effective(rules):
         for processes, entry in _entries(rule):
             parts = []
-            for place, first, last in reached(_keys(collective, entry)):
-                size = entry.sizes[place]
+            for index, first, last in reached_entries(_keys(collective, entry)):
+                size = entry.sizes[index]
                 name = name_of(collective, size.algorithm) or f"algorithm {size.algorithm}"
-                by = name if size.algorithm else "the library's decision"
+                algorithm_text = name if size.algorithm else "the library's decision"
                 range_ = "all sizes" if (first, last) == (0, None) else _range(first, last)
-                parts.append(f"{range_}: {by}")
+                parts.append(f"{range_}: {algorithm_text}")
             if parts:
                 yield f"{collective} on {processes}: {'; '.join(parts)}"
 
@@ -222,38 +226,45 @@ def _without_algorithm(rules: RulesFile, name_of: NameOf) -> Iterator[Fault]:
                 if size.algorithm and not name_of(collective, size.algorithm):
                     yield Fault(
                         line=size.line,
-                        what=f"{collective} has no algorithm {size.algorithm}: calls end with an error",
+                        message=f"{collective} has no algorithm {size.algorithm}: calls end with an error",
                     )
 
 
-def _unreached(rules: RulesFile) -> Iterator[Fault]:
-    repeated = Counter(rule.number for rule in rules.collectives)
+def _unreached_entries(rules: RulesFile) -> Iterator[Fault]:
+    rule_counts = Counter(rule.number for rule in rules.collectives)
     last = {rule.number: rule for rule in rules.collectives}
-    known = {entry.number for entry in COLLECTIVES.values()}
+    numbers = {entry.number for entry in COLLECTIVES.values()}
     for rule in rules.collectives:
-        if rule.number not in known:
-            yield Fault(line=rule.line, what=f"Open MPI uses no rules for collective {rule.number}")
-        elif repeated[rule.number] > 1 and last[rule.number] is not rule:
+        if rule.number not in numbers:
+            yield Fault(line=rule.line, message=f"Open MPI uses no rules for collective {rule.number}")
+        elif rule_counts[rule.number] > 1 and last[rule.number] is not rule:
             yield Fault(
-                line=rule.line, what=f"the rules are replaced by those in line {last[rule.number].line}"
+                line=rule.line, message=f"the rules are replaced by those in line {last[rule.number].line}"
             )
     for collective, rule in _effective(rules):
-        places = {place for place, _, _ in reached([one.p for one in rule.processes], least=2)}
-        for place, entry in enumerate(rule.processes):
-            if place not in places:
+        reached_indices = {
+            entry_index
+            for entry_index, _, _ in reached_entries([rule_entry.p for rule_entry in rule.processes], least=2)
+        }
+        for entry_index, entry in enumerate(rule.processes):
+            if entry_index not in reached_indices:
                 yield Fault(
                     line=entry.line,
-                    what=f"no communicator reaches the rules of {collective} from {entry.p} processes on: a"
-                    " neighbouring entry serves the same sizes",
+                    message=f"no communicator reaches the rules of {collective} from {entry.p} processes on:"
+                    " a neighbouring entry serves the same sizes",
                 )
                 continue
-            sizes = {index for index, _, _ in reached(_keys(collective, entry))}
+            sizes = {index for index, _, _ in reached_entries(_keys(collective, entry))}
             for index, size in enumerate(entry.sizes):
                 if index not in sizes:
-                    ignored = COLLECTIVES[collective].size == "ignored"
+                    is_size_ignored = COLLECTIVES[collective].size == "ignored"
                     why = (
-                        "the library ignores the size" if ignored else "a neighbouring entry serves the sizes"
+                        "the library ignores the size"
+                        if is_size_ignored
+                        else "a neighbouring entry serves the sizes"
                     )
-                    yield Fault(line=size.line, what=f"no message of {collective} reaches this rule: {why}")
+                    yield Fault(
+                        line=size.line, message=f"no message of {collective} reaches this rule: {why}"
+                    )
     if rules.rest:
-        yield Fault(line=rules.rest, what="this and what follows is not read: the counts end before")
+        yield Fault(line=rules.rest, message="this and what follows is not read: the counts end before")

@@ -25,7 +25,7 @@ from offbeat.selection.tuning_files.manifest import TuningFiles, write_file
 from offbeat.selection.tuning_files.tuning_plan import Rule
 
 LEGAL_CALLS = "legal-calls.json"
-SHOWN = 10
+MOST_LISTED_CALLS = 10
 """The maximum number of calls that are printed; the file has all."""
 
 
@@ -67,7 +67,7 @@ class TriedCalls(Struct, frozen=True, kw_only=True):
     calls: list[TriedCall]
 
     @property
-    def broken(self) -> list[TriedCall]:
+    def broken_calls(self) -> list[TriedCall]:
         """The calls that the files break."""
         return [one for one in self.calls if one.is_broken]
 
@@ -85,15 +85,15 @@ def try_with_and_without(
     ``cases`` are those of the study (:data:`offbeat.measurement.results.schema.CASES`), which define the
     placement. The communicators have every size at which the rules of the files begin or end, and others.
     """
-    number, failing = 0, []
+    number, failures = 0, []
     for p in sorted({rule.measured_p for rule in tuning.rules}):
-        own = [rule for rule in tuning.rules if rule.measured_p == p]
-        row = cases.filter(pl.col("p") == own[0].p).row(0, named=True)
-        for collective in dict.fromkeys(rule.collective for rule in own):
+        rules_for_p = [rule for rule in tuning.rules if rule.measured_p == p]
+        row = cases.filter(pl.col("p") == rules_for_p[0].p).row(0, named=True)
+        for collective in dict.fromkeys(rule.collective for rule in rules_for_p):
             calls = _calls(collective, p, tuning.rules)
             number += len(calls)
             report(f"trying {amount(len(calls), 'legal call')} of {collective} on p={p}")
-            library_alone, tuned = (
+            library_alone, library_with_files = (
                 Setup(
                     LaunchSpec(
                         p=p,
@@ -106,13 +106,13 @@ def try_with_and_without(
                 for environment in ({}, tuning.environment_for(p))
             )
             alone = trials(launches, library_alone, calls, timeout_s).as_reference(library_alone)
-            with_files = trials(launches, tuned, calls, timeout_s, alone).failures
-            failing += [_tried(one, without=one.outcome) for one in alone.failures]
-            failing += [_tried(one, with_files=one.outcome) for one in with_files]
-    return TriedCalls(library=library, seed=VERIFICATION_SEED, tried=number, calls=failing)
+            with_files = trials(launches, library_with_files, calls, timeout_s, alone).failures
+            failures += [_tried_call(one, without=one.outcome) for one in alone.failures]
+            failures += [_tried_call(one, with_files=one.outcome) for one in with_files]
+    return TriedCalls(library=library, seed=VERIFICATION_SEED, tried=number, calls=failures)
 
 
-def _tried(failure: Failure, with_files: str = RIGHT, without: str = RIGHT) -> TriedCall:
+def _tried_call(failure: Failure, with_files: str = RIGHT, without: str = RIGHT) -> TriedCall:
     call = failure.simplest
     return TriedCall(
         call=call.text,
@@ -132,24 +132,30 @@ def _calls(collective: str, p: int, rules: Sequence[Rule]) -> list[LegalCall]:
     return calls_to_try(collective, p, sizes, VERIFICATION_SEED, DRAWS, ends)
 
 
-def write_tried(tried: TriedCalls, directory: Path) -> Path:
+def write_tried(trial: TriedCalls, directory: Path) -> Path:
     """Write the calls beside the tuning files."""
-    text = msgspec.json.format(msgspec.json.encode(tried)).decode()
+    text = msgspec.json.format(msgspec.json.encode(trial)).decode()
     return write_file(directory, LEGAL_CALLS, text + "\n")
 
 
-def summary_lines(tried: TriedCalls) -> list[str]:
+def summary_lines(trial: TriedCalls) -> list[str]:
     """The results for the terminal."""
-    broken = tried.broken
-    faulty = [one for one in tried.calls if one.without != RIGHT]
-    verb = "is" if tried.tried == 1 else "are"
-    right = f"none of {amount(tried.tried, 'legal call')} (seed {tried.seed}) {verb} broken by the files"
-    lines = [] if broken else [f"{right[0].upper()}{right[1:]}."]
-    lines += [f"Broken by the files: {one.call}: {one.with_files}." for one in broken[:SHOWN]]
-    lines += [f"{len(broken) - SHOWN} more are broken; {LEGAL_CALLS} names them."] if broken[SHOWN:] else []
+    broken_calls = trial.broken_calls
+    faulty = [one for one in trial.calls if one.without != RIGHT]
+    verb = "is" if trial.tried == 1 else "are"
+    right = f"none of {amount(trial.tried, 'legal call')} (seed {trial.seed}) {verb} broken by the files"
+    lines = [] if broken_calls else [f"{right[0].upper()}{right[1:]}."]
+    lines += [
+        f"Broken by the files: {one.call}: {one.with_files}." for one in broken_calls[:MOST_LISTED_CALLS]
+    ]
+    lines += (
+        [f"{len(broken_calls) - MOST_LISTED_CALLS} more are broken; {LEGAL_CALLS} names them."]
+        if broken_calls[MOST_LISTED_CALLS:]
+        else []
+    )
     if faulty:
         lines.append(
-            f"{tried.library} itself gets {amount(len(faulty), 'kind')} of legal calls wrong without the"
+            f"{trial.library} itself gets {amount(len(faulty), 'kind')} of legal calls wrong without the"
             f" files: {faulty[0].call}: {faulty[0].without}. {LEGAL_CALLS} has all."
         )
     return lines

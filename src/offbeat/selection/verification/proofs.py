@@ -46,7 +46,7 @@ class Proofs(Struct, frozen=True, kw_only=True):
     changed_files: list[str] = []
 
     @property
-    def all_obeyed(self) -> bool:
+    def is_obeyed(self) -> bool:
         """Whether no proof failed, which ambiguous ones do not, and no file was changed."""
         return not self.changed_files and all(
             proof.outcome in (OBEYED, DIFFERS, INDISTINGUISHABLE) for proof in self.proofs
@@ -68,9 +68,9 @@ def read_proofs(directory: Path) -> Proofs | None:
 
 def table(proofs: Sequence[Proof]) -> FittedTable:
     """A row per probe: the expected algorithm, the outcome, and what was observed."""
-    fitted = FittedTable(["collective", "p", "size", "expected"], texts=(0, 3))
-    fitted.add_column("", wraps=False)
-    fitted.add_column("observed")
+    proof_table = FittedTable(["collective", "p", "size", "expected"], texts=(0, 3))
+    proof_table.add_column("", wraps=False)
+    proof_table.add_column("observed")
     for proof in proofs:
         case = proof.case
         configurations = (
@@ -79,13 +79,13 @@ def table(proofs: Sequence[Proof]) -> FittedTable:
             "–" if case.collective == "barrier" else format_size(case.bytes),
             "the library's default" if proof.expected == DEFAULT else proof.expected,
             MARKS[proof.outcome],
-            _observed(proof),
+            _observed_text(proof),
         )
-        fitted.add_row(*configurations)
-    return fitted
+        proof_table.add_row(*configurations)
+    return proof_table
 
 
-def _observed(proof: Proof) -> str:
+def _observed_text(proof: Proof) -> str:
     """What ran, or why it is unknown, without the collective's name, which has its own column."""
     if proof.why:
         return proof.why
@@ -97,7 +97,7 @@ def _observed(proof: Proof) -> str:
 def summary(proofs: Proofs) -> str:
     """The summary in one sentence: the number of verified rules, and of probes outside them."""
     rules = _rules(proofs.proofs)
-    verified = sum(
+    verified_count = sum(
         all(proof.outcome == OBEYED for proof in proofs_of_rule) for proofs_of_rule in rules.values()
     )
     indistinguishable = sum(
@@ -105,14 +105,14 @@ def summary(proofs: Proofs) -> str:
         and all(proof.outcome in (OBEYED, INDISTINGUISHABLE) for proof in proofs_of_rule)
         for proofs_of_rule in rules.values()
     )
-    outside = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
-    sentence = f"{proofs.library}: {verified} of {amount(len(rules), 'rule')} verified"
+    outside_outcomes = [proof.outcome for proof in proofs.proofs if proof.expected == DEFAULT]
+    sentence = f"{proofs.library}: {verified_count} of {amount(len(rules), 'rule')} verified"
     if indistinguishable:
         sentence += f", {indistinguishable} indistinguishable"
-    if outside:
+    if outside_outcomes:
         sentence += (
-            f"; outside the tuned sizes the library's default runs in {outside.count(OBEYED)} of"
-            f" {amount(len(outside), 'configuration')}"
+            f"; outside the tuned sizes the library's default runs in {outside_outcomes.count(OBEYED)} of"
+            f" {amount(len(outside_outcomes), 'configuration')}"
         )
     return f"{sentence}."
 

@@ -37,7 +37,7 @@ from offbeat.model.study.schema import EXTENTS
 from offbeat.selection.tuning_files.manifest import TuningFiles
 from offbeat.selection.tuning_files.tuning_plan import Rule
 
-KNOWN = ("proved", "indistinguishable")
+STATUSES_WITH_EVIDENCE = ("proved", "indistinguishable")
 """Verdicts with evidence of the algorithm that ran."""
 
 MEASURED, LOWER_EDGE, UPPER_EDGE, OUTSIDE = "measured", "lower edge", "upper edge", "outside"
@@ -70,41 +70,50 @@ def probes(tuning: TuningFiles, cases: pl.DataFrame, verdicts: Sequence[Verdict]
     the study (:data:`offbeat.measurement.results.schema.CASES`), which define how a configuration was
     measured.
     """
-    evidence = {(v.collective, v.algorithm, v.p, v.bytes): v.evidence for v in verdicts if v.status in KNOWN}
+    evidence = {
+        (v.collective, v.algorithm, v.p, v.bytes): v.evidence
+        for v in verdicts
+        if v.status in STATUSES_WITH_EVIDENCE
+    }
     rule_probes: list[Probe] = []
     for rule in tuning.rules:
-        measured = _cases_of(rule, cases)
-        for case in measured:
-            forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, case.bytes), "")
-            if forced or case.bytes == rule.bytes:
+        measured_case = _cases_of(rule, cases)
+        for case in measured_case:
+            forced_evidence = evidence.get((rule.collective, rule.algorithm.name, rule.p, case.bytes), "")
+            if forced_evidence or case.bytes == rule.bytes:
                 rule_probes.append(
-                    Probe(case=case, expected=rule.algorithm.name, evidence=forced, measured_bytes=case.bytes)
+                    Probe(
+                        case=case,
+                        expected=rule.algorithm.name,
+                        evidence=forced_evidence,
+                        measured_bytes=case.bytes,
+                    )
                 )
-        if measured and not rule.is_sizeless:
-            forced = evidence.get((rule.collective, rule.algorithm.name, rule.p, rule.bytes), "")
-            rule_probes += _edges(rule, measured[0], forced)
-    bounded = [rule for rule in tuning.rules if not rule.is_sizeless]
-    return rule_probes + _outside_rules(bounded, cases)
+        if measured_case and not rule.is_sizeless:
+            forced_evidence = evidence.get((rule.collective, rule.algorithm.name, rule.p, rule.bytes), "")
+            rule_probes += _edges(rule, measured_case[0], forced_evidence)
+    rules_with_sizes = [rule for rule in tuning.rules if not rule.is_sizeless]
+    return rule_probes + _outside_rules(rules_with_sizes, cases)
 
 
-def _edges(rule: Rule, measured: Case, evidence: str) -> list[Probe]:
+def _edges(rule: Rule, measured_case: Case, evidence: str) -> list[Probe]:
     """The smallest and the largest possible size in a rule's range, except for the measured one.
 
     Sizes of 0 bytes are not probed: such a call may return before any algorithm is chosen.
     """
-    extent = EXTENTS[measured.datatype] if measured.datatype else 1
+    extent = EXTENTS[measured_case.datatype] if measured_case.datatype else 1
     lowest = max(-(-rule.bytes_low // extent), 1) * extent
     highest = rule.bytes_high // extent * extent
-    places = {LOWER_EDGE: lowest, UPPER_EDGE: highest}
+    edge_sizes = {LOWER_EDGE: lowest, UPPER_EDGE: highest}
     return [
         Probe(
-            case=msgspec.structs.replace(measured, bytes=size),
+            case=msgspec.structs.replace(measured_case, bytes=size),
             expected=rule.algorithm.name,
             evidence=evidence,
             measured_bytes=rule.bytes,
-            at=place,
+            at=position,
         )
-        for place, size in places.items()
+        for position, size in edge_sizes.items()
         if lowest <= size <= highest and size != rule.bytes
     ]
 
@@ -121,25 +130,27 @@ def _cases_of(rule: Rule, cases: pl.DataFrame) -> list[Case]:
 
 def _outside_rules(rules: Sequence[Rule], cases: pl.DataFrame) -> list[Probe]:
     """At each tuned p, sizes outside and between the rules, where the library's default must run."""
-    outside: list[Probe] = []
+    outside_probes: list[Probe] = []
     for collective, p in dict.fromkeys((rule.collective, rule.p) for rule in rules):
         matching = [rule for rule in rules if (rule.collective, rule.p) == (collective, p)]
-        measured = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p))
-        row = measured.row(0, named=True)
+        measured_cases = cases.filter((pl.col("collective") == collective) & (pl.col("p") == p))
+        row = measured_cases.row(0, named=True)
         extent = EXTENTS[row["datatype"]]
-        below = (min(rule.bytes_low for rule in matching) - 1) // extent * extent
-        above = (max(rule.bytes_high for rule in matching) // extent + 1) * extent
-        between = [size for size in measured["bytes"].unique().sort() if below < size < above]
-        uncovered = [
+        size_below = (min(rule.bytes_low for rule in matching) - 1) // extent * extent
+        size_above = (max(rule.bytes_high for rule in matching) // extent + 1) * extent
+        sizes_between = [
+            size for size in measured_cases["bytes"].unique().sort() if size_below < size < size_above
+        ]
+        uncovered_sizes = [
             size
-            for size in between
+            for size in sizes_between
             if not any(rule.bytes_low <= size <= rule.bytes_high for rule in matching)
         ]
-        sizes = [size for size in (below, *uncovered, above) if size > 0]
-        outside += [
+        sizes = [size for size in (size_below, *uncovered_sizes, size_above) if size > 0]
+        outside_probes += [
             Probe(case=_case(row, size), expected=DEFAULT, measured_bytes=size, at=OUTSIDE) for size in sizes
         ]
-    return outside
+    return outside_probes
 
 
 def _case(row: dict[str, object], size: int) -> Case:
@@ -209,75 +220,84 @@ class Verifier:
         for probe in _by_launch(probes):
             report(f"{probe.case.collective} {probe.case.bytes} B on p={probe.case.p}")
             environment = self.tuning.environment_for(probe.case.processes)
-            observed = self._observe(probe, launch_spec(probe.case, environment))
-            expected = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
-            proofs.append((probe, self._judge(probe, expected, observed)))
+            observation = self._observe(probe, launch_spec(probe.case, environment))
+            expectation = defaults[probe.case] if probe.expected == DEFAULT else Observation(probe.evidence)
+            proofs.append((probe, self._judge(probe, expectation, observation)))
         for probe, proof in proofs:
             is_measured_size = probe.case.bytes == probe.measured_bytes
             is_suspect = proof.outcome == DISOBEYED and not is_measured_size
             yield self._compare_with_forced(probe, proof) if is_suspect else proof
 
-    def _judge(self, probe: Probe, expected: Observation, observed: Observation) -> Proof:
-        outcome, why, also = UNSEEN, observed.why, list[str]()
-        if observed.why:
+    def _judge(self, probe: Probe, expectation: Observation, observation: Observation) -> Proof:
+        outcome, why, also = UNSEEN, observation.why, list[str]()
+        if observation.why:
             outcome = FAILED
-        elif expected.why:
-            why = f"without the files: {expected.why}"
-        elif observed.evidence and expected.evidence and self._can_be_compared(probe, expected, observed):
-            outcome, also = self._compared(probe, expected.evidence, observed.evidence)
+        elif expectation.why:
+            why = f"without the files: {expectation.why}"
+        elif (
+            observation.evidence
+            and expectation.evidence
+            and self._can_be_compared(probe, expectation, observation)
+        ):
+            outcome, also = self._compare(probe, expectation.evidence, observation.evidence)
         return Proof(
             case=probe.case,
             expected=probe.expected,
             outcome=outcome,
-            evidence=observed.evidence,
+            evidence=observation.evidence,
             why=why,
             also=also,
             at=probe.at,
             measured_bytes=probe.measured_bytes,
         )
 
-    def _can_be_compared(self, probe: Probe, expected: Observation, observed: Observation) -> bool:
+    def _can_be_compared(self, probe: Probe, expectation: Observation, observation: Observation) -> bool:
         same_installation = self.is_measured or probe.expected == DEFAULT
-        return same_installation or kind(observed.evidence) == kind(expected.evidence)
+        return same_installation or kind(observation.evidence) == kind(expectation.evidence)
 
-    def _compared(self, probe: Probe, expected: str, observed: str) -> tuple[str, list[str]]:
+    def _compare(self, probe: Probe, expected_evidence: str, observed_evidence: str) -> tuple[str, list[str]]:
         """The outcome, and the algorithms that are indistinguishable from the expected one.
 
         The collective's own functions must be the same. If other algorithms enter the same ones, the messages
         and the delayed-exit probe must also be the same, and differ from those of the others.
         """
         case = probe.case
-        if self._core(case, observed) != self._core(case, expected):
+        if self._core(case, observed_evidence) != self._core(case, expected_evidence):
             is_allowed = probe.expected == DEFAULT and not self.tuning.exact_default
             return DIFFERS if is_allowed else DISOBEYED, []
         if probe.expected == DEFAULT:
             return OBEYED, []
-        same_core = self._with_the_same_core(probe, expected)
+        same_core = self._with_the_same_core(probe, expected_evidence)
         if not same_core:
             return OBEYED, []
-        distinguishing = [one for one in (MESSAGES, LATE) if part(observed, one) and part(expected, one)]
-        if any(identity(part(observed, one)) != identity(part(expected, one)) for one in distinguishing):
+        distinctive_parts = [
+            one for one in (MESSAGES, LATE) if part(observed_evidence, one) and part(expected_evidence, one)
+        ]
+        if any(
+            identity(part(observed_evidence, one)) != identity(part(expected_evidence, one))
+            for one in distinctive_parts
+        ):
             return DISOBEYED, []
         also = [
             verdict.algorithm
             for verdict in same_core
             if all(
                 identity(part(verdict.evidence, one)) == identity(part(probe.evidence, one))
-                for one in distinguishing
+                for one in distinctive_parts
             )
         ]
         return (INDISTINGUISHABLE if also else OBEYED), also
 
-    def _with_the_same_core(self, probe: Probe, expected: str) -> list[Verdict]:
+    def _with_the_same_core(self, probe: Probe, expected_evidence: str) -> list[Verdict]:
         """Verdicts on other algorithms of the rule's configuration that enter the same functions."""
         configuration = (probe.case.collective, probe.case.p, probe.measured_bytes)
         return [
             verdict
             for verdict in self.verdicts
             if (verdict.collective, verdict.p, verdict.bytes) == configuration
-            and verdict.status in KNOWN
+            and verdict.status in STATUSES_WITH_EVIDENCE
             and verdict.algorithm not in (probe.expected, DEFAULT)
-            and self._core(probe.case, verdict.evidence) == self._core(probe.case, expected)
+            and self._core(probe.case, verdict.evidence) == self._core(probe.case, expected_evidence)
         ]
 
     def _core(self, case: Case, evidence: str) -> str:
@@ -292,10 +312,10 @@ class Verifier:
 
     def _compare_with_forced(self, probe: Probe, proof: Proof) -> Proof:
         """Compare with what runs at this size when the algorithm is forced: it may fall back at this size."""
-        forced = self._observe(probe, self._where_forced(probe), self._force_arguments(probe))
-        if forced.why or not forced.evidence:
+        forced_observation = self._observe(probe, self._where_forced(probe), self._force_arguments(probe))
+        if forced_observation.why or not forced_observation.evidence:
             return proof
-        return self._judge(probe, forced, Observation(proof.evidence))
+        return self._judge(probe, forced_observation, Observation(proof.evidence))
 
     def _where_forced(self, probe: Probe) -> LaunchSpec:
         environment = self.steering.environment(self.installation)
@@ -343,10 +363,10 @@ class Verifier:
         p = probe.case.p
         if is_fingerprint(probe.evidence):
             return fingerprint(driver, call, p, self.timeout_s)
-        observed, _ = observe_evidence(driver, call, p, self.timeout_s)
-        if part(probe.evidence, LATE) and not is_fingerprint(observed):
-            return with_fingerprint(observed, fingerprint(driver, call, p, self.timeout_s))
-        return observed
+        evidence, _ = observe_evidence(driver, call, p, self.timeout_s)
+        if part(probe.evidence, LATE) and not is_fingerprint(evidence):
+            return with_fingerprint(evidence, fingerprint(driver, call, p, self.timeout_s))
+        return evidence
 
 
 def launch_spec(case: Case, environment: Mapping[str, str], *, steerable: bool = False) -> LaunchSpec:

@@ -23,7 +23,7 @@ class Verification(Struct, frozen=True, kw_only=True):
     folder: Path
     manifest: Manifest
     proofs: Proofs
-    tried: TriedCalls
+    legal_calls: TriedCalls
 
     @property
     def is_obeyed(self) -> bool:
@@ -36,8 +36,8 @@ class Verification(Struct, frozen=True, kw_only=True):
         return [
             summary(self.proofs),
             *failed_rules(self.proofs),
-            *self.manifest.tuning.insisted,
-            *summary_lines(self.tried),
+            *self.manifest.tuning.wrong_result_warnings,
+            *summary_lines(self.legal_calls),
         ]
 
     @property
@@ -48,16 +48,17 @@ class Verification(Struct, frozen=True, kw_only=True):
                 f"{', '.join(self.proofs.changed_files)} changed since 'offbeat export' wrote it; write the"
                 " files again with 'offbeat export'"
             )
-        if not self.proofs.all_obeyed:
+        if not self.proofs.is_obeyed:
             return (
                 f"{self.proofs.library} was not proved to obey all rules of the tuning files in"
                 f" {self.folder}; the table of the proofs shows which, and what ran instead"
             )
-        if self.tried.broken:
-            first = self.tried.broken[0]
+        if self.legal_calls.broken_calls:
+            first = self.legal_calls.broken_calls[0]
             return (
-                f"the tuning files in {self.folder} break {amount(len(self.tried.broken), 'legal call')}"
-                f" that {self.tried.library} computes correctly without them: {first.call}:"
+                f"the tuning files in {self.folder} break"
+                f" {amount(len(self.legal_calls.broken_calls), 'legal call')}"
+                f" that {self.legal_calls.library} computes correctly without them: {first.call}:"
                 f" {first.with_files}. 'offbeat export' omits algorithms that are known to be wrong"
             )
         return ""
@@ -76,7 +77,7 @@ def verify_folder(results: Callable[[], Results], folder: Path, mpi: str = "") -
     """
     with RunProgress(doing="verify") as progress:
         manifest = read_manifest(folder)
-        proofs, tried = prove_files(results(), manifest, mpi, folder, progress)
+        proofs, legal_calls = prove_files(results(), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)
-    write_tried(tried, folder)
-    return Verification(folder=folder, manifest=manifest, proofs=proofs, tried=tried)
+    write_tried(legal_calls, folder)
+    return Verification(folder=folder, manifest=manifest, proofs=proofs, legal_calls=legal_calls)

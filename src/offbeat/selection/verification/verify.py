@@ -40,10 +40,10 @@ def prove_files(
     if files are missing, if the installation is of another family, and for imported measurements.
     """
     installation = _installation(results, manifest, mpi)
-    changed = manifest.changed_files()
-    for path in changed:
+    changed_paths = manifest.changed_files()
+    for path in changed_paths:
         listener.warn(f"{path} was changed since 'offbeat export' wrote it; its present content is verified")
-    tuning = manifest.tuning.as_on_disk(intelmpi.exported)
+    tuning = manifest.tuning.as_on_disk(intelmpi.exported_variables)
     _check_measured(tuning, results, folder)
     mpi_section, hang_after = _launch_settings(results)
     section = with_stored_hostfile(mpi_section, results.directory)
@@ -68,29 +68,29 @@ def prove_files(
                 is_measured=measured_library(results.provenance).get("identity") == installation.identity,
             )
             proofs = _proofs(verifier, probes(tuning, results.cases, results.verdicts), listener)
-            tried = try_with_and_without(
+            legal_calls = try_with_and_without(
                 installation.name, tuning, launches, results.cases, hang_after, listener.say
             )
         finally:
             launches.close()
     name = installation.name
     return (
-        Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed]),
-        tried,
+        Proofs(library=name, proofs=proofs, changed_files=[str(path) for path in changed_paths]),
+        legal_calls,
     )
 
 
 def _check_measured(tuning: TuningFiles, results: Results, folder: Path) -> None:
     """Raise :class:`BadInput` for rules about what the results do not have: they define how it is called."""
     present = set(results.cases.select("collective", "p").iter_rows())
-    missing = dict.fromkeys(
+    unmeasured = dict.fromkeys(
         f"{rule.collective} on p={rule.p}"
         for rule in tuning.rules
         if (rule.collective, rule.p) not in present
     )
-    if missing:
+    if unmeasured:
         raise BadInput(
-            f"the tuning files in {folder} also have rules for {format_list(list(missing))}, which"
+            f"the tuning files in {folder} also have rules for {format_list(list(unmeasured))}, which"
             f" {results.directory} has not measured; give the result directories of all studies that they"
             " were written from, as for 'offbeat export'"
         )
@@ -135,9 +135,9 @@ def _proofs(verifier: Verifier, all_probes: Sequence[Probe], listener: ProgressL
 
 def _installation(results: Results, manifest: Manifest, mpi: str) -> Installation:
     """The installation to launch. Raises :class:`BadInput` if it cannot be verified."""
-    missing = [path for path in manifest.tuning.files if not path.exists()]
-    if missing:
-        raise BadInput(f"the tuning file {missing[0]} is missing; write it again with 'offbeat export'")
+    missing_paths = [path for path in manifest.tuning.files if not path.exists()]
+    if missing_paths:
+        raise BadInput(f"the tuning file {missing_paths[0]} is missing; write it again with 'offbeat export'")
     if not any(kind(verdict.evidence) for verdict in results.verdicts):
         is_imported = not is_simulated(measured_library(results.provenance))
         origin = "its measurements were imported" if is_imported else "they were simulated"

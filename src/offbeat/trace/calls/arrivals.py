@@ -79,8 +79,8 @@ def samples(
 
 
 def _read(matcher: Matcher, collectors: Sequence[_Collector]) -> None:
-    for matched in matcher.batches():
-        calls = analyse_calls(matched)
+    for batch in matcher.batches():
+        calls = analyse_calls(batch)
         size_class = size_classes(calls.bytes)
         for collector in collectors:
             collector.add(calls, size_class)
@@ -95,24 +95,26 @@ class _Collector:
     def __init__(
         self, row: CallSiteStats, is_on: NDArray[np.bool_], most_values: int, *, step: int = 1
     ) -> None:
-        self._row, self._is_on, self._most, self._step = row, is_on, most_values, step
+        self._row, self._is_on, self._most_values, self._step = row, is_on, most_values, step
         self._calls_so_far = 0
         self._parts: list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]] = []
 
     def add(self, calls: Calls, size_class: NDArray[np.int64]) -> None:
         """Add those of the calls that belong to the row; ``size_class`` is their size class, (n,)."""
         site, function, kind, row_size_class, _ = self._row.key
-        chosen = calls.is_complete & self._is_on[calls.communicator] & (calls.site == site)
-        chosen &= (calls.function == function) & (calls.kind == kind) & (size_class == row_size_class)
-        number = self._calls_so_far + _places(calls.first_ns, chosen)
-        self._calls_so_far += int(np.count_nonzero(chosen))
-        chosen &= number % self._step == 0
-        if not chosen.any():
+        is_selected = calls.is_complete & self._is_on[calls.communicator] & (calls.site == site)
+        is_selected &= (calls.function == function) & (calls.kind == kind) & (size_class == row_size_class)
+        number = self._calls_so_far + _positions_in_time(calls.first_ns, is_selected)
+        self._calls_so_far += int(np.count_nonzero(is_selected))
+        is_selected &= number % self._step == 0
+        if not is_selected.any():
             return
-        delays = calls.delays_s(chosen, self._row.processes)
-        self._parts.append((delays, calls.first_ns[chosen], number[chosen]))
-        while (held := sum(len(part[0]) for part in self._parts)) * self._row.processes > self._most:
-            if held <= 1:
+        delays = calls.delays_s(is_selected, self._row.processes)
+        self._parts.append((delays, calls.first_ns[is_selected], number[is_selected]))
+        while (
+            call_count := sum(len(part[0]) for part in self._parts)
+        ) * self._row.processes > self._most_values:
+            if call_count <= 1:
                 break
             self._step *= 2
             is_kept = [numbers % self._step == 0 for _, _, numbers in self._parts]
@@ -139,9 +141,9 @@ class _Collector:
         )
 
 
-def _places(began_ns: NDArray[np.int64], chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+def _positions_in_time(began_ns: NDArray[np.int64], is_selected: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The position in time of each chosen call among them, (n,): several communicators are interleaved."""
-    where = np.flatnonzero(chosen)
-    places = np.zeros(len(chosen), np.int64)
-    places[where[np.argsort(began_ns[where], kind="stable")]] = np.arange(len(where))
-    return places
+    where = np.flatnonzero(is_selected)
+    positions = np.zeros(len(is_selected), np.int64)
+    positions[where[np.argsort(began_ns[where], kind="stable")]] = np.arange(len(where))
+    return positions

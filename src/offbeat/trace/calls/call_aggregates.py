@@ -22,7 +22,7 @@ MOST_AGGREGATES = 20_000
 MOST_MEMBERS = 20_000_000
 """Limit of mean delays, one for each rank and aggregate; further aggregates have no delays by rank."""
 
-SEVERAL, SINGLE_PROCESS = -1, -2
+SEVERAL_COMMUNICATORS, SINGLE_PROCESS = -1, -2
 """Instead of a communicator: any of several; any communicator with a single process."""
 
 BINS_PER_OCTAVE = 8
@@ -50,11 +50,11 @@ _MERGE_AFTER = 2**16
 class CallAggregates:
     """The aggregates of a trace, of which every ``every``-th call on each communicator was recorded."""
 
-    def __init__(self, communicators: Communicators, every: int = 1) -> None:
-        self._sizes = np.array([max(one.size, 1) for one in communicators.all], dtype=np.int64)
-        self._canonical, self._every = communicators.canonical, every
+    def __init__(self, communicators: Communicators, sampling_interval: int = 1) -> None:
+        self._sizes = np.array([max(one.size, 1) for one in communicators.table], dtype=np.int64)
+        self._canonical, self._sampling_interval = communicators.canonical, sampling_interval
         self._is_recreated = np.bincount(self._canonical)[self._canonical] > 1
-        calls = np.array([one.calls for one in communicators.all], dtype=np.int64)
+        calls = np.array([one.calls for one in communicators.table], dtype=np.int64)
         self._calls_until_freed = np.where(calls < 0, _NEVER_FREED, calls)
         self._communicators_used = _CommunicatorsUsed()
         self.keys: list[AggregateKey] = []
@@ -65,7 +65,7 @@ class CallAggregates:
         """Index of the aggregate's first rank in ``delay_ns`` and ``times_last``; -1: no delays by rank."""
         self.delay_ns = np.zeros(1024)
         self.times_last = np.zeros(1024, np.int64)
-        self._used = 0
+        self._member_count = 0
 
     def add(self, calls: Calls) -> None:
         """Add calls to their aggregates, which are created as needed."""
@@ -101,14 +101,20 @@ class CallAggregates:
         index = self.keys[number][4]
         if index < 0:
             return np.empty(0, np.int64)
-        return self._communicators_used.of(number) if self._is_recreated[index] else np.array([index])
+        return (
+            self._communicators_used.communicators_of(number)
+            if self._is_recreated[index]
+            else np.array([index])
+        )
 
     def _represented_calls(self, calls: Calls) -> NDArray[np.int64] | int:
         """How many calls of the run each recorded call represents: up to the next, or the last one there."""
-        if self._every == 1:
+        if self._sampling_interval == 1:
             return 1
         left = self._calls_until_freed[calls.communicator] - calls.sequence
-        return np.where(calls.kind == PERSISTENT, self._every, np.clip(left, 1, self._every))
+        return np.where(
+            calls.kind == PERSISTENT, self._sampling_interval, np.clip(left, 1, self._sampling_interval)
+        )
 
     def _add_times(self, calls: Calls, aggregate: NDArray[np.int64]) -> None:
         is_complete = calls.is_complete
@@ -116,15 +122,15 @@ class CallAggregates:
             self.counts["skew_ns"], aggregate[is_complete], calls.skew_ns[is_complete].astype(np.float64)
         )
         self._count(0, aggregate[is_complete], calls.skew_ns[is_complete])
-        timed = is_complete & calls.has_end
-        at = aggregate[timed]
-        np.add.at(self.counts["timed"], at, 1)
+        has_times = is_complete & calls.has_end
+        timed_aggregates = aggregate[has_times]
+        np.add.at(self.counts["timed"], timed_aggregates, 1)
         for row, name, times in (
-            (1, "total_ns", calls.end_ns[timed] - calls.first_ns[timed]),
-            (2, "last_ns", calls.end_ns[timed] - calls.last_ns[timed]),
+            (1, "total_ns", calls.end_ns[has_times] - calls.first_ns[has_times]),
+            (2, "last_ns", calls.end_ns[has_times] - calls.last_ns[has_times]),
         ):
-            np.add.at(self.counts[name], at, times.astype(np.float64))
-            self._count(row, at, times)
+            np.add.at(self.counts[name], timed_aggregates, times.astype(np.float64))
+            self._count(row, timed_aggregates, times)
 
     def _count(self, row: int, aggregate: NDArray[np.int64], times_ns: NDArray[np.int64]) -> None:
         """Add times to one of the three histograms of their aggregates."""
@@ -144,7 +150,7 @@ class CallAggregates:
         delay = delays.astype(np.float64)
         np.add.at(self.delay_ns, index, delay)
         np.add.at(self.times_last, index[delays == calls.skew_ns[call]], 1)
-        size = np.maximum(calls.arrived, 1)
+        size = np.maximum(calls.arrivals, 1)
         sums = np.bincount(call, weights=delay, minlength=len(calls))
         squares = np.bincount(call, weights=delay * delay, minlength=len(calls))
         np.add.at(self.counts["centred_square"], aggregate, np.maximum(squares - sums * sums / size, 0))
@@ -153,19 +159,21 @@ class CallAggregates:
         """The aggregate of each call, (n,)."""
         is_single = self._sizes[calls.communicator] == 1
         communicator = np.where(is_single, SINGLE_PROCESS, self._canonical[calls.communicator])
-        packed = (calls.site << 22) | (calls.function << 9) | (calls.kind << 7) | size_classes(calls.bytes)
+        codes = (calls.site << 22) | (calls.function << 9) | (calls.kind << 7) | size_classes(calls.bytes)
         communicators, of_communicator = np.unique(communicator, return_inverse=True)
-        others, of_other = np.unique(packed, return_inverse=True)
+        distinct_codes, code_of_call = np.unique(codes, return_inverse=True)
         # One np.unique over pairs of small indices is faster than one over the rows of a matrix.
         p = len(communicators)
-        pairs, of_pair = np.unique(of_other * p + of_communicator, return_inverse=True)
-        numbers = [self._number(int(others[pair // p]), int(communicators[pair % p])) for pair in pairs]
+        pairs, of_pair = np.unique(code_of_call * p + of_communicator, return_inverse=True)
+        numbers = [
+            self._number(int(distinct_codes[pair // p]), int(communicators[pair % p])) for pair in pairs
+        ]
         return np.array(numbers)[of_pair]
 
-    def _number(self, packed: int, communicator: int) -> int:
-        key = (packed >> 22, (packed >> 9) & 8191, (packed >> 7) & 3, packed & 127, communicator)
+    def _number(self, code: int, communicator: int) -> int:
+        key = (code >> 22, (code >> 9) & 8191, (code >> 7) & 3, code & 127, communicator)
         if key not in self._numbers and len(self.keys) >= MOST_AGGREGATES and communicator != SINGLE_PROCESS:
-            key = (*key[:4], SEVERAL)
+            key = (*key[:4], SEVERAL_COMMUNICATORS)
         index = self._numbers.get(key)
         if index is None:
             index = self._numbers[key] = len(self.keys)
@@ -183,15 +191,15 @@ class CallAggregates:
         if communicator < 0:
             return
         size = int(self._sizes[communicator])
-        if self._used + size > MOST_MEMBERS:
+        if self._member_count + size > MOST_MEMBERS:
             return
-        while self._used + size > len(self.delay_ns):
+        while self._member_count + size > len(self.delay_ns):
             self.delay_ns = np.concatenate([self.delay_ns, np.zeros_like(self.delay_ns)])
             self.times_last = np.concatenate([self.times_last, np.zeros_like(self.times_last)])
-        self.rank_offset[number] = self._used
-        self._used += size
+        self.rank_offset[number] = self._member_count
+        self._member_count += size
 
-    def summed(self, numbers: Sequence[int]) -> dict[str, Any]:
+    def sums(self, numbers: Sequence[int]) -> dict[str, Any]:
         """The combined counts of some aggregates: sums, minima and maxima."""
         reductions = {"least_bytes": np.min}
         reductions |= dict.fromkeys(("most_bytes", "bound_ns", "largest_block_bytes"), np.max)
@@ -217,9 +225,9 @@ def bins(times_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.clip(logs + 1, 0, BINS - 1)
 
 
-def upper_ns(places: NDArray[np.int64]) -> NDArray[np.float64]:
+def upper_ns(bins: NDArray[np.int64]) -> NDArray[np.float64]:
     """The upper ends of histogram bins."""
-    return np.asarray(2.0 ** (places / BINS_PER_OCTAVE))
+    return np.asarray(2.0 ** (bins / BINS_PER_OCTAVE))
 
 
 def quantile_ns(histogram: NDArray[np.uint32], share: float) -> float:
@@ -227,9 +235,9 @@ def quantile_ns(histogram: NDArray[np.uint32], share: float) -> float:
     total = int(histogram.sum())
     if total == 0:
         return float("nan")
-    place = int(np.searchsorted(np.cumsum(histogram), share * total, side="left"))
-    place = int(np.flatnonzero(histogram)[0]) if share == 0 else place
-    return 0.0 if place == 0 else float(2.0 ** ((place - 0.5) / BINS_PER_OCTAVE))
+    bin_number = int(np.searchsorted(np.cumsum(histogram), share * total, side="left"))
+    bin_number = int(np.flatnonzero(histogram)[0]) if share == 0 else bin_number
+    return 0.0 if bin_number == 0 else float(2.0 ** ((bin_number - 0.5) / BINS_PER_OCTAVE))
 
 
 class _CommunicatorsUsed:
@@ -245,7 +253,7 @@ class _CommunicatorsUsed:
         if sum(map(len, self._new)) > len(self._pairs) + _MERGE_AFTER:
             self._merge()
 
-    def of(self, aggregate: int) -> NDArray[np.int64]:
+    def communicators_of(self, aggregate: int) -> NDArray[np.int64]:
         """The communicators of an aggregate, ascending."""
         self._merge()
         begin, end = np.searchsorted(self._pairs, [aggregate << 32, (aggregate + 1) << 32])

@@ -34,13 +34,13 @@ class MatchedCalls(Struct, kw_only=True, eq=False):
     """Calls to which no event will be added, (calls,).
 
     ``starts`` has the index of each call's first event in ``events``, sorted by call, completions last;
-    ``communicator`` is that of each call, ``expected`` the number of its traced ranks.
+    ``communicator`` is that of each call, ``traced_ranks`` the number of its traced ranks.
     """
 
     events: EventBatch
     starts: NDArray[np.int64]
     communicator: NDArray[np.int64]
-    expected: NDArray[np.int64]
+    traced_ranks: NDArray[np.int64]
 
 
 class Counts(Struct):
@@ -76,7 +76,7 @@ class Matcher:
                     number,
                     pages,
                     read=file.records,
-                    convert=partial(self._converted, number),
+                    convert=partial(self._convert, number),
                     records_a_page=file.records_a_page,
                     part_records=part,
                 )
@@ -89,17 +89,17 @@ class Matcher:
 
     def batches(self) -> Iterator[MatchedCalls]:
         """Every call of the trace once; the size of the parts decides which calls share a batch."""
-        pending = EventBatch()
+        incomplete = EventBatch()
         for window in windows(self._lanes):
-            events = EventBatch.concatenate([pending, *window])
+            events = EventBatch.concatenate([incomplete, *window])
             order = np.argsort(events.key, kind="stable")
-            complete, pending = self._split(events, order)
+            complete, incomplete = self._split(events, order)
             if len(complete):
-                yield self._grouped(complete)
-        if len(pending):
-            yield self._grouped(pending)
+                yield self._group(complete)
+        if len(incomplete):
+            yield self._group(incomplete)
 
-    def _converted(self, number: int, records: NDArray[Any]) -> EventBatch:
+    def _convert(self, number: int, records: NDArray[Any]) -> EventBatch:
         self.counts.records += len(records)
         if self._on_progress:
             self._on_progress(self.counts.records, self._total)
@@ -119,10 +119,10 @@ class Matcher:
             is_complete &= ~self._awaits_completion(keys, phases, channels, ranks)
         if is_complete.all():
             return events.select(order), EventBatch()
-        complete, pending = events.select(order[is_complete]), events.select(order[~is_complete])
-        if len(pending) <= MOST_PENDING:
-            return complete, pending
-        return self._release_oldest(complete, pending)
+        complete, incomplete = events.select(order[is_complete]), events.select(order[~is_complete])
+        if len(incomplete) <= MOST_PENDING:
+            return complete, incomplete
+        return self._release_oldest(complete, incomplete)
 
     def _awaits_completion(
         self,
@@ -132,30 +132,30 @@ class Matcher:
         ranks: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
         """For each sorted event whether its call has issued requests that are not completed, (n,)."""
-        issued = (phases == form.ISSUE) | (phases == form.START)
-        balance = issued.astype(np.int64) - (phases == form.COMPLETION)
+        is_issue = (phases == form.ISSUE) | (phases == form.START)
+        balance = is_issue.astype(np.int64) - (phases == form.COMPLETION)
         balance[self._watermarks.has_ended(channels, ranks)] = 0
         starts = _starts(keys)
         return np.repeat(np.add.reduceat(balance, starts) > 0, np.diff(starts, append=len(keys)))
 
-    def _release_oldest(self, complete: EventBatch, pending: EventBatch) -> tuple[EventBatch, EventBatch]:
+    def _release_oldest(self, complete: EventBatch, incomplete: EventBatch) -> tuple[EventBatch, EventBatch]:
         """Move the older half of the pending calls to the complete ones."""
-        starts = _starts(pending.key)
-        ends = np.maximum.reduceat(pending.exit_ns, starts)
+        starts = _starts(incomplete.key)
+        ends = np.maximum.reduceat(incomplete.exit_ns, starts)
         is_old = ends <= np.median(ends)
         self.counts.incomplete += int(np.count_nonzero(is_old))
-        old = np.repeat(is_old, np.diff(starts, append=len(pending)))
-        complete = EventBatch.concatenate([complete, pending.select(old)])
-        return complete.select(np.argsort(complete.key, kind="stable")), pending.select(~old)
+        old = np.repeat(is_old, np.diff(starts, append=len(incomplete)))
+        complete = EventBatch.concatenate([complete, incomplete.select(old)])
+        return complete.select(np.argsort(complete.key, kind="stable")), incomplete.select(~old)
 
-    def _grouped(self, events: EventBatch) -> MatchedCalls:
+    def _group(self, events: EventBatch) -> MatchedCalls:
         starts = _starts(events.key)
         channels = events.key[starts] >> CHANNEL_BITS
         return MatchedCalls(
             events=events,
             starts=starts,
             communicator=self._watermarks.communicators[channels],
-            expected=self._watermarks.traced[channels],
+            traced_ranks=self._watermarks.traced_ranks[channels],
         )
 
 
@@ -170,8 +170,8 @@ def _starts(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 class _Watermarks:
     """The last sequence number of each rank on each channel: a communicator, or one persistent collective.
 
-    ``communicators`` has the communicator of each channel, ``traced`` the number of its traced ranks. The
-    first channels are the communicators themselves.
+    ``communicators`` has the communicator of each channel, ``traced_ranks`` the number of its traced ranks.
+    The first channels are the communicators themselves.
     """
 
     def __init__(self, trace: Trace) -> None:
@@ -181,7 +181,7 @@ class _Watermarks:
                 files_by_rank[file.header.rank] = number
         self._members = [
             np.where(one.members >= 0, files_by_rank[one.members], -1).astype(np.int32)
-            for one in trace.communicators.all
+            for one in trace.communicators.table
         ]
         self._is_active = np.ones(len(trace.files), np.bool_)
         self._numbers: dict[tuple[int, int], int] = {}
@@ -189,29 +189,29 @@ class _Watermarks:
         self._last = np.empty(0, np.int64)
         self._starts = np.zeros(1, np.int64)
         self.communicators = np.empty(0, np.int64)
-        self.traced = np.empty(0, np.int64)
-        self._add(range(len(trace.communicators.all)))
+        self.traced_ranks = np.empty(0, np.int64)
+        self._add(range(len(trace.communicators.table)))
 
     def channels(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
         """The channels of persistent collectives, (n,), by communicator and sequence number, (n, 2)."""
-        requested = [tuple(pair) for pair in pairs.tolist()]
-        new = [pair for pair in dict.fromkeys(requested) if pair not in self._numbers]
+        channel_keys = [tuple(pair) for pair in pairs.tolist()]
+        new = [pair for pair in dict.fromkeys(channel_keys) if pair not in self._numbers]
         if new:
             first = len(self.communicators)
             self._numbers |= {pair: first + index for index, pair in enumerate(new)}
             self._add([communicator for communicator, _ in new])
-        return np.array([self._numbers[pair] for pair in requested], dtype=np.int64)
+        return np.array([self._numbers[pair] for pair in channel_keys], dtype=np.int64)
 
     def _add(self, communicators: Sequence[int]) -> None:
         """Add a channel on each of some communicators."""
         members = [self._members[communicator] for communicator in communicators]
         lengths = np.array([len(one) for one in members], dtype=np.int64)
-        traced = np.array([np.count_nonzero(one >= 0) for one in members], dtype=np.int64)
+        traced_ranks = np.array([np.count_nonzero(one >= 0) for one in members], dtype=np.int64)
         self._files = np.concatenate([self._files, *members])
         self._last = np.concatenate([self._last, np.full(len(self._files) - len(self._last), -1)])
         self._starts = np.concatenate([self._starts, self._starts[-1] + np.cumsum(lengths)])
         self.communicators = np.concatenate([self.communicators, np.array(communicators, dtype=np.int64)])
-        self.traced = np.concatenate([self.traced, traced])
+        self.traced_ranks = np.concatenate([self.traced_ranks, traced_ranks])
 
     def advance(
         self,

@@ -14,7 +14,7 @@ from offbeat.base.units import amount, format_size, format_time
 from offbeat.model.study.communicators import CommunicatorLayout, layout_of_all
 from offbeat.trace.calls.call_aggregates import (
     BINS,
-    SEVERAL,
+    SEVERAL_COMMUNICATORS,
     SINGLE_PROCESS,
     AggregateKey,
     CallAggregates,
@@ -78,7 +78,7 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
     """
 
     site: str
-    place: str
+    location: str
     function: str
     collective: str
     kind: str
@@ -127,7 +127,7 @@ class CallSiteStats(Struct, kw_only=True, eq=False):
 _ByRank = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 """For each rank: the sum of its delays in ns, how often it was last, the calls that it counts in."""
 
-_COUNTED = (
+_COUNTS = (
     *("calls", "whole", "failed", "least_bytes", "most_bytes", "all_bytes"),
     *("blocks", "empty_blocks", "largest_block_bytes"),
 )
@@ -138,16 +138,16 @@ class StatsBuilder:
 
     def __init__(self, trace: Trace, aggregates: CallAggregates, run_s: float) -> None:
         self._trace, self._aggregates, self._run_s = trace, aggregates, run_s
-        self._sites, self._labels = trace.sites.all, site_labels(trace.sites.all)
+        self._sites, self._labels = trace.sites.sites, site_labels(trace.sites.sites)
         hosts = [""] * trace.size
         for file, clock in zip(trace.files, trace.clocks.of_file, strict=True):
             hosts[file.header.rank] = (file.header.host or "unknown") if clock is not None else ""
         self._hosts = np.array(hosts)
-        self._is_never_freed = np.array([one.calls < 0 for one in trace.communicators.all], np.bool_)
+        self._is_never_freed = np.array([one.calls < 0 for one in trace.communicators.table], np.bool_)
 
     def per_communicator(self) -> list[CallSiteStats]:
         """A row for every aggregate, in descending order of time."""
-        return _sorted([self._row([number]) for number in range(len(self._aggregates.keys))])
+        return _by_time([self._row([number]) for number in range(len(self._aggregates.keys))])
 
     def per_group(self) -> list[CallSiteStats]:
         """The statistics with one row for each communicator group."""
@@ -156,7 +156,7 @@ class StatsBuilder:
         for number, key in enumerate(self._aggregates.keys):
             communicator = int(first[key[4]]) if key[4] >= 0 else key[4]
             groups.setdefault((*key[:4], communicator), []).append(number)
-        return _sorted([self._row(group) for group in groups.values()])
+        return _by_time([self._row(group) for group in groups.values()])
 
     def _row(self, group: Sequence[int]) -> CallSiteStats:
         """The row of aggregates that differ only in their communicator."""
@@ -164,23 +164,23 @@ class StatsBuilder:
         site, function_number, kind, _, index = key = aggregates.keys[group[0]]
         indices = np.concatenate([aggregates.communicators(number) for number in group])
         function = trace.functions[function_number]
-        counts = aggregates.summed(group)
+        counts = aggregates.sums(group)
         is_compared = self._is_compared(index)
         # On each communicator that was never freed, 0 to every - 1 calls followed the last recorded one.
-        uncertain_calls = int(np.count_nonzero(self._is_never_freed[indices])) * (trace.every - 1)
+        uncertain_calls = int(np.count_nonzero(self._is_never_freed[indices])) * (trace.sampling_interval - 1)
         by_rank = [self._by_rank(number) for number in group] if is_compared and index >= 0 else []
         delays, last, stability = self._pattern(by_rank, counts)
         return CallSiteStats(
             site=self._labels[site],
-            place=self._sites[site].place,
+            location=self._sites[site].location,
             path=self._sites[site].path,
             function=function.name,
             collective=function.collective,
             kind=_kind(kind, function.mode),
             communicator=self._communicator(group, indices),
             communicator_index=int(indices[0]) if len(indices) else index,
-            processes=trace.communicators.all[index].size if index >= 0 else int(index == SINGLE_PROCESS),
-            **{name: counts[name] for name in _COUNTED},
+            processes=trace.communicators.table[index].size if index >= 0 else int(index == SINGLE_PROCESS),
+            **{name: counts[name] for name in _COUNTS},
             **self._times(group, counts, is_compared),
             in_place=counts["in_place"] > 0,
             spent_s=counts["spent_ns"] / 1e9,
@@ -195,7 +195,7 @@ class StatsBuilder:
             communicators=max(len(indices), 1),
             memberships=len(group),
             is_compared=is_compared,
-            is_inter=index >= 0 and trace.communicators.all[index].is_inter,
+            is_inter=index >= 0 and trace.communicators.table[index].is_inter,
             communicator_indices=indices,
             layout=self._layout(group),
             run_calls=counts["run_calls"],
@@ -204,9 +204,11 @@ class StatsBuilder:
 
     def _layout(self, group: Sequence[int]) -> CommunicatorLayout | None:
         """The layout whose communicators are exactly those of the aggregates; None without one."""
-        known = self._trace.communicators.all
+        communicators = self._trace.communicators.table
         members = [
-            known[index].members for number in group if (index := self._aggregates.keys[number][4]) >= 0
+            communicators[index].members
+            for number in group
+            if (index := self._aggregates.keys[number][4]) >= 0
         ]
         return layout_of_all(members, self._trace.size)
 
@@ -223,17 +225,17 @@ class StatsBuilder:
 
     def _is_compared(self, index: int) -> bool:
         """Whether a communicator has a single rank, or several traced ones."""
-        members = self._trace.communicators.all[index].members if index >= 0 else np.empty(0, np.int32)
+        members = self._trace.communicators.table[index].members if index >= 0 else np.empty(0, np.int32)
         return len(members) < 2 or int(np.count_nonzero(self._hosts_of(members) != "")) > 1
 
     def _communicator(self, group: Sequence[int], indices: NDArray[np.int64]) -> str:
         index = self._aggregates.keys[group[0]][4]
         if index == SINGLE_PROCESS:
             return "communicators of one process"
-        if index == SEVERAL:
+        if index == SEVERAL_COMMUNICATORS:
             return "several communicators"
-        one = self._trace.communicators.all[indices[0]]
-        label = one.label if len(group) == 1 else one.name or one.constructor
+        communicator = self._trace.communicators.table[indices[0]]
+        label = communicator.label if len(group) == 1 else communicator.name or communicator.constructor
         return label if len(indices) == 1 else f"{len(indices)} × {label}"
 
     def _pattern(
@@ -243,16 +245,16 @@ class StatsBuilder:
         available = [part for part in by_rank if part is not None]
         if counts["whole"] == 0 or not available or len(available) < len(by_rank):
             return np.empty(0), np.empty(0), math.nan
-        delay_ns, latest, traced = (np.sum(column, axis=0) for column in zip(*available, strict=True))
+        delay_ns, latest, call_counts = (np.sum(column, axis=0) for column in zip(*available, strict=True))
         # The calls of each rank: not every rank is a member of all communicators of the group.
-        each = np.where(traced > 0, traced, np.nan)
-        delays, last = delay_ns / each / 1e9, latest / each
+        calls_of_rank = np.where(call_counts > 0, call_counts, np.nan)
+        delays, last = delay_ns / calls_of_rank / 1e9, latest / calls_of_rank
         square = counts["centred_square"] / 1e18
         return delays, last, _stability(delays[~np.isnan(delays)], counts["whole"], square)
 
     def _by_rank(self, number: int) -> _ByRank | None:
         """Of each rank of an aggregate; None if unknown."""
-        members = self._trace.communicators.all[self._aggregates.keys[number][4]].members
+        members = self._trace.communicators.table[self._aggregates.keys[number][4]].members
         sums = self._aggregates.by_rank(number, len(members))
         if sums is None:
             return None
@@ -265,24 +267,26 @@ class StatsBuilder:
     def _straggler_nodes(self, group: Sequence[int], by_rank: Sequence[_ByRank | None]) -> list[Straggler]:
         """The nodes with the largest mean delay of their ranks."""
         indices = [self._aggregates.keys[number][4] for number in group]
-        hosts_of = [self._hosts_of(self._trace.communicators.all[index].members) for index in indices]
-        hosts, of = np.unique(np.concatenate(hosts_of), return_inverse=True)
-        delay_ns, latest, counted = (
-            np.bincount(of, weights=np.concatenate([part[column] for part in by_rank if part is not None]))
+        hosts_of = [self._hosts_of(self._trace.communicators.table[index].members) for index in indices]
+        hosts, host_of_rank = np.unique(np.concatenate(hosts_of), return_inverse=True)
+        delay_ns, latest, call_counts = (
+            np.bincount(
+                host_of_rank, weights=np.concatenate([part[column] for part in by_rank if part is not None])
+            )
             for column in range(3)
         )
         calls = np.zeros(len(hosts))
         for number, there in zip(group, hosts_of, strict=True):
             calls[np.isin(hosts, there)] += int(self._aggregates.counts[number]["whole"])
-        has_calls = (counted > 0) & (hosts != "")
-        delays = np.divide(delay_ns, counted, out=np.full(len(hosts), np.nan), where=has_calls) / 1e9
+        has_calls = (call_counts > 0) & (hosts != "")
+        delays = np.divide(delay_ns, call_counts, out=np.full(len(hosts), np.nan), where=has_calls) / 1e9
         last = np.divide(latest, calls, out=np.zeros(len(hosts)), where=has_calls)
         return _stragglers(hosts.tolist(), delays, np.minimum(last, 1.0))
 
 
-def _sorted(rows: list[CallSiteStats]) -> list[CallSiteStats]:
+def _by_time(rows: list[CallSiteStats]) -> list[CallSiteStats]:
     return sorted(
-        rows, key=lambda row: (-row.spent_s, row.place, row.communicator, row.function, row.most_bytes)
+        rows, key=lambda row: (-row.spent_s, row.location, row.communicator, row.function, row.most_bytes)
     )
 
 
@@ -317,8 +321,8 @@ def _stability(delays_s: NDArray[np.float64], calls_: int, square_s2: float) -> 
     """‖mean of the centred delays‖² / mean of ‖centred delays‖², corrected for 1 / calls of random delays."""
     if calls_ < 2 or len(delays_s) < 2 or square_s2 <= 0:
         return math.nan
-    centred = delays_s - delays_s.mean()
-    ratio = float(centred @ centred) / (square_s2 / calls_)
+    deviations_s = delays_s - delays_s.mean()
+    ratio = float(deviations_s @ deviations_s) / (square_s2 / calls_)
     return max(0.0, (calls_ * min(ratio, 1.0) - 1) / (calls_ - 1))
 
 
@@ -329,9 +333,11 @@ _FEWEST_CALLS = 4
 """Stability is not judged for fewer calls."""
 
 
-def size_text(least: int, most: int) -> str:
+def size_text(smallest: int, largest: int) -> str:
     """``32 KiB``, or ``20 KiB to 32 KiB``."""
-    return format_size(least) if least == most else f"{format_size(least)} to {format_size(most)}"
+    return (
+        format_size(smallest) if smallest == largest else f"{format_size(smallest)} to {format_size(largest)}"
+    )
 
 
 def is_mixed(row: CallSiteStats) -> bool:

@@ -19,7 +19,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.trace.calls.function_names import demangled, shortened
+from offbeat.trace.calls.function_names import demangle_name, shorten_name
 from offbeat.trace.files import format as form
 from offbeat.trace.files.format import CallPath, PythonFrame
 from offbeat.trace.files.format import Mapping as MappedCode
@@ -49,7 +49,7 @@ class Frame(Struct, frozen=True, order=True):
     address: int = 0
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """``ft.c:118``, ``ft+0x1f2a``, or ``0x1f2a`` if the file is unknown."""
         if self.line:
             return f"{Path(self.file).name}:{self.line}"
@@ -59,7 +59,7 @@ class Frame(Struct, frozen=True, order=True):
     @property
     def text(self) -> str:
         """For tables: ``transpose (ft.c:118)``, ``transpose (ft+0x1f2a)``, or ``libx.so+0x1f2a``."""
-        return f"{shortened(self.function)} ({self.place})" if self.function else self.place
+        return f"{shorten_name(self.function)} ({self.location})" if self.function else self.location
 
 
 class CallSite(Struct, frozen=True, order=True):
@@ -68,8 +68,8 @@ class CallSite(Struct, frozen=True, order=True):
     frames: tuple[Frame, ...]
 
     @property
-    def place(self) -> str:
-        """A unique text: ``place`` in JSON, by which rows are sorted."""
+    def location(self) -> str:
+        """A unique text: ``location`` in JSON, by which rows are sorted."""
         return " < ".join(
             f"{one.file}:{one.line}" if one.line else f"{one.module}+{one.address:#x}" for one in self.frames
         )
@@ -88,16 +88,16 @@ class CallSites:
 
     def __init__(self) -> None:
         self._numbers: dict[CallSite, int] = {_UNKNOWN_SITE: 0}
-        self.all: list[CallSite] = [_UNKNOWN_SITE]
+        self.sites: list[CallSite] = [_UNKNOWN_SITE]
         self.frames = cache(self._resolve)
         self._file = cache(_program_file)
 
     def number(self, site: CallSite) -> int:
         """The number of a site; a new site gets the next number."""
         number = self._numbers.get(site)
-        if number is None and len(self.all) < MOST_SITES:
-            number = self._numbers[site] = len(self.all)
-            self.all.append(site)
+        if number is None and len(self.sites) < MOST_SITES:
+            number = self._numbers[site] = len(self.sites)
+            self.sites.append(site)
         return number or 0
 
     def _resolve(self, path: str, offset: int) -> tuple[list[Frame], bool]:
@@ -109,11 +109,11 @@ class CallSites:
             return [Frame("", "", 0, path, offset)], False
         # The call instruction ends before the return address; the byte before is part of it.
         address = file.address(offset - 1)
-        places = file.places(address)
-        if not places or not places[0].line:
-            function = demangled(places[0].function) if places else ""
+        locations = file.source_lines(address)
+        if not locations or not locations[0].line:
+            function = demangle_name(locations[0].function) if locations else ""
             return [Frame(function, "", 0, path, address + 1)], function in _OUTERMOST_FUNCTIONS
-        frames_here = [Frame(demangled(one.function), one.file, one.line) for one in places]
+        frames_here = [Frame(demangle_name(one.function), one.file, one.line) for one in locations]
         caller_frames = [
             one
             for place, one in enumerate(frames_here)
@@ -137,23 +137,23 @@ class AddressResolver:
         self._sites, self._paths = sites, paths
         self._mappings = sorted(mappings, key=lambda mapping: mapping.start)
         self._starts = [mapping.start for mapping in self._mappings]
-        self._resolved = np.empty(0, np.uint64)
+        self._addresses = np.empty(0, np.uint64)
         self._numbers = np.empty(0, np.int32)
 
     def numbers(self, addresses: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The numbers of the sites of records with these addresses, (n,)."""
         if not len(addresses):
             return np.empty(0, np.int32)
-        if len(self._resolved):
-            places = np.minimum(np.searchsorted(self._resolved, addresses), len(self._resolved) - 1)
-            if (self._resolved[places] == addresses).all():
-                return self._numbers[places]
-        new_addresses = np.setdiff1d(addresses, self._resolved)
+        if len(self._addresses):
+            positions = np.minimum(np.searchsorted(self._addresses, addresses), len(self._addresses) - 1)
+            if (self._addresses[positions] == addresses).all():
+                return self._numbers[positions]
+        new_addresses = np.setdiff1d(addresses, self._addresses)
         numbers = np.array([self._number(int(address)) for address in new_addresses], dtype=np.int32)
-        all_addresses = np.concatenate([self._resolved, new_addresses])
+        all_addresses = np.concatenate([self._addresses, new_addresses])
         order = np.argsort(all_addresses, kind="stable")
-        self._resolved, self._numbers = all_addresses[order], np.concatenate([self._numbers, numbers])[order]
-        return self._numbers[np.searchsorted(self._resolved, addresses)]
+        self._addresses, self._numbers = all_addresses[order], np.concatenate([self._numbers, numbers])[order]
+        return self._numbers[np.searchsorted(self._addresses, addresses)]
 
     def _number(self, address: int) -> int:
         if not address & form.IS_PATH:
@@ -166,9 +166,9 @@ class AddressResolver:
     def _native(self, addresses: Sequence[int]) -> Iterator[tuple[str, list[Frame], bool]]:
         """The file of each address, and its frames as of ``CallSites.frames``."""
         for address in addresses:
-            place = bisect.bisect_right(self._starts, address) - 1
-            if place >= 0 and address < self._mappings[place].end:
-                mapping = self._mappings[place]
+            index = bisect.bisect_right(self._starts, address) - 1
+            if index >= 0 and address < self._mappings[index].end:
+                mapping = self._mappings[index]
                 offset = address - mapping.start + mapping.offset
                 yield mapping.path, *self._sites.frames(mapping.path, offset)
             else:

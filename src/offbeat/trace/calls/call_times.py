@@ -37,7 +37,7 @@ class Calls(Struct, kw_only=True, eq=False):
     first_ns: NDArray[np.int64]
     last_ns: NDArray[np.int64]
     end_ns: NDArray[np.int64]
-    arrived: NDArray[np.int64]
+    arrivals: NDArray[np.int64]
     is_complete: NDArray[np.bool_]
     has_end: NDArray[np.bool_]
     kind: NDArray[np.int64]
@@ -67,40 +67,40 @@ class Calls(Struct, kw_only=True, eq=False):
         """Last arrival − first arrival, (n,)."""
         return self.last_ns - self.first_ns
 
-    def delays_s(self, chosen: NDArray[np.bool_], p: int) -> NDArray[np.float64]:
+    def delays_s(self, is_selected: NDArray[np.bool_], p: int) -> NDArray[np.float64]:
         """Delays of some calls after their first arrival, (chosen, p); NaN where a rank did not arrive."""
-        index = np.cumsum(chosen) - 1
-        of_chosen = chosen[self.arrival_call]
-        delays = np.full((int(np.count_nonzero(chosen)), p), np.nan)
-        calls, ranks = index[self.arrival_call[of_chosen]], self.arrival_rank[of_chosen]
-        delays[calls, ranks] = self.arrival_delay_ns[of_chosen] / 1e9
+        index = np.cumsum(is_selected) - 1
+        is_selected_arrival = is_selected[self.arrival_call]
+        delays = np.full((int(np.count_nonzero(is_selected)), p), np.nan)
+        calls, ranks = index[self.arrival_call[is_selected_arrival]], self.arrival_rank[is_selected_arrival]
+        delays[calls, ranks] = self.arrival_delay_ns[is_selected_arrival] / 1e9
         return delays
 
 
-def analyse_calls(matched: MatchedCalls) -> Calls:
+def analyse_calls(batch: MatchedCalls) -> Calls:
     """Analyse matched calls; calls without arrivals (only completions were recorded) are dropped."""
-    events, starts = matched.events, matched.starts
+    events, starts = batch.events, batch.starts
     is_completion = (events.flags & form.PHASE) == form.COMPLETION
     # Completions are sorted behind arrivals, so a call has arrivals if its first event is one.
     has_arrivals = ~is_completion[starts]
     if not has_arrivals.all():
         lengths = np.diff(starts, append=len(events))
         events, lengths = events.select(np.repeat(has_arrivals, lengths)), lengths[has_arrivals]
-        matched = MatchedCalls(
+        batch = MatchedCalls(
             events=events,
             starts=np.cumsum(lengths) - lengths,
-            communicator=matched.communicator[has_arrivals],
-            expected=matched.expected[has_arrivals],
+            communicator=batch.communicator[has_arrivals],
+            traced_ranks=batch.traced_ranks[has_arrivals],
         )
-    if len(matched.starts):
-        return _analysed(matched)
+    if len(batch.starts):
+        return _analyse(batch)
     types: dict[str, Any] = dict.fromkeys(("is_complete", "has_end", "failed", "in_place"), np.bool_)
     return Calls(**{name: np.empty(0, types.get(name, np.int64)) for name in Calls.__struct_fields__})
 
 
-def waited_ns(matched: MatchedCalls) -> NDArray[np.int64]:
+def waited_ns(batch: MatchedCalls) -> NDArray[np.int64]:
     """Time in each event's call before the last rank arrived, (events,); 0 where no arrival was recorded."""
-    events, starts = matched.events, matched.starts
+    events, starts = batch.events, batch.starts
     if not len(starts):
         return np.empty(0, np.int64)
     phases = events.flags & form.PHASE
@@ -109,8 +109,8 @@ def waited_ns(matched: MatchedCalls) -> NDArray[np.int64]:
     return _waited_ns(events, phases, np.repeat(last_ns, np.diff(starts, append=len(events))))
 
 
-def _analysed(matched: MatchedCalls) -> Calls:
-    events, starts = matched.events, matched.starts
+def _analyse(batch: MatchedCalls) -> Calls:
+    events, starts = batch.events, batch.starts
     phases = events.flags & form.PHASE
     is_completion = phases == form.COMPLETION
     is_arrival = None if not is_completion.any() else ~is_completion
@@ -119,11 +119,11 @@ def _analysed(matched: MatchedCalls) -> Calls:
     first = _minimum(enter, is_arrival, starts)
     last = -_minimum(-enter, is_arrival, starts)
     caller = _minimum(events.caller, is_arrival, starts)
-    arrived = np.add.reduceat(~is_completion, starts, dtype=np.int64)
+    arrivals = np.add.reduceat(~is_completion, starts, dtype=np.int64)
     kind = np.where(phases == form.START, PERSISTENT, np.where(phases == form.ISSUE, NONBLOCKING, BLOCKING))[
         starts
     ]
-    ends, has_end = _ends(events, is_completion, starts, arrived, kind)
+    ends, has_end = _ends(events, is_completion, starts, arrivals, kind)
     flags = np.bitwise_or.reduceat(events.flags, starts)
     own_bytes = events.bytes if is_arrival is None else np.where(is_arrival, events.bytes, 0)
     delay = enter - first[call_of]
@@ -131,12 +131,12 @@ def _analysed(matched: MatchedCalls) -> Calls:
         first_ns=first,
         last_ns=last,
         end_ns=ends,
-        arrived=arrived,
-        is_complete=arrived >= matched.expected,
+        arrivals=arrivals,
+        is_complete=arrivals >= batch.traced_ranks,
         has_end=has_end,
         kind=kind,
         function=caller & (2**SITE_BITS - 1),
-        communicator=matched.communicator,
+        communicator=batch.communicator,
         sequence=(events.key[starts] >> 1) & (2 ** (CHANNEL_BITS - 1) - 1),
         site=(caller >> SITE_BITS) & (2 ** (PLACE_BITS - SITE_BITS) - 1),
         bytes=np.maximum.reduceat(events.bytes, starts),
@@ -159,8 +159,8 @@ def _block_sum(
     blocks: NDArray[np.uint32], is_arrival: NDArray[np.bool_] | None, starts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """The sum over the arrivals (None: all events) of each call: a completion repeats the counts."""
-    counted = blocks if is_arrival is None else np.where(is_arrival, blocks, 0)
-    return np.asarray(np.add.reduceat(counted, starts, dtype=np.int64))
+    arrival_blocks = blocks if is_arrival is None else np.where(is_arrival, blocks, 0)
+    return np.asarray(np.add.reduceat(arrival_blocks, starts, dtype=np.int64))
 
 
 def _minimum(
@@ -174,20 +174,20 @@ def _minimum(
 
 def _waited_ns(events: EventBatch, phases: NDArray[Any], last_ns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Time in each event's call before the last rank arrived, (events,); 0 for issues and starts."""
-    waited = np.minimum(last_ns, events.exit_ns)
-    waited -= events.enter_ns
-    np.minimum(waited, events.spent_ns, out=waited)
-    np.maximum(waited, 0, out=waited)
+    waiting_ns = np.minimum(last_ns, events.exit_ns)
+    waiting_ns -= events.enter_ns
+    np.minimum(waiting_ns, events.spent_ns, out=waiting_ns)
+    np.maximum(waiting_ns, 0, out=waiting_ns)
     if phases.any():
-        waited[(phases == form.ISSUE) | (phases == form.START)] = 0
-    return waited
+        waiting_ns[(phases == form.ISSUE) | (phases == form.START)] = 0
+    return waiting_ns
 
 
 def _ends(
     events: EventBatch,
     is_completion: NDArray[np.bool_],
     starts: NDArray[np.int64],
-    arrived: NDArray[np.int64],
+    arrivals: NDArray[np.int64],
     kind: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """The last exit of each call, and whether all exits were recorded."""
@@ -195,5 +195,5 @@ def _ends(
         return np.maximum.reduceat(events.exit_ns, starts), kind == BLOCKING
     is_freed = is_completion & ((events.flags >> form.BY_SHIFT) == form.BY_FREE)
     exits_ns = np.where(is_freed, -_LATEST, events.exit_ns)
-    completed = np.add.reduceat((is_completion & ~is_freed).astype(np.int64), starts)
-    return np.maximum.reduceat(exits_ns, starts), (kind == BLOCKING) | (completed >= arrived)
+    completions = np.add.reduceat((is_completion & ~is_freed).astype(np.int64), starts)
+    return np.maximum.reduceat(exits_ns, starts), (kind == BLOCKING) | (completions >= arrivals)

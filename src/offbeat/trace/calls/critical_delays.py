@@ -52,16 +52,16 @@ def critical_shares(
     1 if the order of the calls is unknown: in a sampled trace, and if a rank's threads call at the same time;
     and for rows without calls among the first ``most_calls``.
     """
-    if trace.every > 1 or not rows:
+    if trace.sampling_interval > 1 or not rows:
         return [1.0] * len(rows)
     events = _first_calls(trace, rows, most_calls)
     follows = events.rank[1:] == events.rank[:-1]
     if (follows & (events.enter_ns[1:] < events.exit_ns[:-1])).any():
         return [1.0] * len(rows)
-    repeated = _repeated(events, np.append(follows, False)[: len(events)], len(rows))
-    if repeated is None:
+    delays = _replay(events, np.append(follows, False)[: len(events)], len(rows))
+    if delays is None:
         return [1.0] * len(rows)
-    earlier_ns, delays_ns = repeated
+    earlier_ns, delays_ns = delays
     return [
         float(earlier / (SHORTER * delay)) if delay > 0 else 1.0
         for earlier, delay in zip(earlier_ns, delays_ns, strict=True)
@@ -71,11 +71,11 @@ def critical_shares(
 def _first_calls(trace: Trace, rows: Sequence[CallSiteStats], most_calls: int) -> _Events:
     """The first calls by their last arrivals, sorted by rank and time."""
     parts, number, arrivals = [_Events()], 0, 0
-    for matched in Matcher(trace).batches():
-        calls = analyse_calls(matched)
-        if len(calls) != len(matched.starts):  # there are completions of calls whose issue was not recorded
+    for batch in Matcher(trace).batches():
+        calls = analyse_calls(batch)
+        if len(calls) != len(batch.starts):  # there are completions of calls whose issue was not recorded
             continue
-        parts.append(_events_of(trace, rows, matched, calls, number))
+        parts.append(_events_of(trace, rows, batch, calls, number))
         number, arrivals = number + len(calls), arrivals + len(parts[-1])
         if number >= most_calls or arrivals >= MOST_ARRIVALS:
             break
@@ -89,15 +89,15 @@ def _first_calls(trace: Trace, rows: Sequence[CallSiteStats], most_calls: int) -
 
 
 def _events_of(
-    trace: Trace, rows: Sequence[CallSiteStats], matched: MatchedCalls, calls: Calls, number: int
+    trace: Trace, rows: Sequence[CallSiteStats], batch: MatchedCalls, calls: Calls, number: int
 ) -> _Events:
     """The complete blocking calls of a batch, numbered from ``number`` on."""
-    lengths = np.diff(matched.starts, append=len(matched.events))
+    lengths = np.diff(batch.starts, append=len(batch.events))
     call = np.repeat(np.arange(len(calls)), lengths)
     usable = calls.is_complete & calls.has_end & (calls.kind == BLOCKING) & ~calls.failed
-    phases = matched.events.flags & form.PHASE
-    is_used = usable[call] & (phases == phases[matched.starts][call])
-    events, call = matched.events.select(is_used), call[is_used]
+    phases = batch.events.flags & form.PHASE
+    is_used = usable[call] & (phases == phases[batch.starts][call])
+    events, call = batch.events.select(is_used), call[is_used]
     return _Events(
         call=number + call,
         rank=trace.communicators.world_ranks(calls.communicator[call], events.caller >> PLACE_BITS).astype(
@@ -112,16 +112,16 @@ def _events_of(
 def _rows_of(trace: Trace, rows: Sequence[CallSiteStats], calls: Calls) -> NDArray[np.int64]:
     """The index of each call's row, -1 for calls of none."""
     group, size_class = communicator_groups(trace.communicators), size_classes(calls.bytes)
-    found = np.full(len(calls), -1, np.int64)
+    row_numbers = np.full(len(calls), -1, np.int64)
     for index, row in enumerate(rows):
         site, function, kind, own_class, _ = row.key
         is_own = (calls.site == site) & (calls.function == function) & (calls.kind == kind)
         is_own &= size_class == own_class
-        found[is_own & (group[calls.communicator] == group[row.communicator_index])] = index
-    return found
+        row_numbers[is_own & (group[calls.communicator] == group[row.communicator_index])] = index
+    return row_numbers
 
 
-def _repeated(
+def _replay(
     events: _Events, has_next: NDArray[np.bool_], rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """For each row: how much earlier ranks leave their last call if its calls are shorter, and the last
@@ -137,25 +137,29 @@ def _repeated(
     ranks = int(rank.max(initial=-1)) + 1
     earlier_ns, delays_ns = np.zeros((rows, ranks)), np.zeros(rows)
     is_first = np.append(True, ~has_next[:-1])[: len(has_next)]
-    missing = np.diff(first)
-    np.subtract.at(missing, events.call[is_first], 1)
-    ready = deque(np.flatnonzero(missing == 0).tolist())
+    open_dependencies = np.diff(first)
+    np.subtract.at(open_dependencies, events.call[is_first], 1)
+    ready = deque(np.flatnonzero(open_dependencies == 0).tolist())
     while ready:
         call = ready.popleft()
-        own = by_call[first[call] : first[call + 1]]
-        members, enter_ns, after_ns = rank[own], events.enter_ns[own], events.exit_ns[own]
+        call_events = by_call[first[call] : first[call + 1]]
+        members, enter_ns, after_ns = (
+            rank[call_events],
+            events.enter_ns[call_events],
+            events.exit_ns[call_events],
+        )
         last_ns = enter_ns.max()
         after_ns = after_ns - last_ns
         is_after = after_ns >= 0
         starts_earlier_ns = last_ns - (enter_ns - earlier_ns[:, members]).max(axis=1, keepdims=True)
-        moved = np.where(is_after, starts_earlier_ns, earlier_ns[:, members])
-        row = int(events.row[own[0]])
+        new_earlier_ns = np.where(is_after, starts_earlier_ns, earlier_ns[:, members])
+        row = int(events.row[call_events[0]])
         if row >= 0:
-            moved[row] += SHORTER * np.maximum(after_ns, 0)
-            delays_ns[row] += max(after_ns.max(), 0) * len(own) / ranks
-        earlier_ns[:, members] = moved
-        following = next_call[own]
-        following = following[following >= 0]
-        np.subtract.at(missing, following, 1)
-        ready.extend(np.unique(following[missing[following] == 0]).tolist())
-    return (earlier_ns.mean(axis=1), delays_ns) if not missing.any() else None
+            new_earlier_ns[row] += SHORTER * np.maximum(after_ns, 0)
+            delays_ns[row] += max(after_ns.max(), 0) * len(call_events) / ranks
+        earlier_ns[:, members] = new_earlier_ns
+        successors = next_call[call_events]
+        successors = successors[successors >= 0]
+        np.subtract.at(open_dependencies, successors, 1)
+        ready.extend(np.unique(successors[open_dependencies[successors] == 0]).tolist())
+    return (earlier_ns.mean(axis=1), delays_ns) if not open_dependencies.any() else None

@@ -71,7 +71,7 @@ class EventReader:
     def events(self, records: NDArray[Any]) -> EventBatch:
         """Records as events, without invalid records."""
         ids = np.minimum(records["communicator"], len(self._communicators) - 1)
-        functions = self._functions.of(records)
+        functions = self._functions.indices(records)
         enter, leave = np.ascontiguousarray(records["enter_ns"]), np.ascontiguousarray(records["exit_ns"])
         valid = (self._own_ranks[ids] >= 0) & (functions >= 0) & (records["bytes"] < 2**62)
         valid &= (leave >= enter) & (enter > 0)
@@ -117,22 +117,22 @@ def _rank_by_communicator_id(trace: Trace, file: RankFile, ids: NDArray[np.int32
     communicators, ranks = trace.communicators.ranks_of(file.header.rank)
     if not len(communicators):
         return np.full(len(ids), -1, dtype=np.int32)
-    at = np.minimum(np.searchsorted(communicators, ids), len(communicators) - 1)
-    return np.where(communicators[at] == ids, ranks[at], -1).astype(np.int32)
+    positions = np.minimum(np.searchsorted(communicators, ids), len(communicators) - 1)
+    return np.where(communicators[positions] == ids, ranks[positions], -1).astype(np.int32)
 
 
 def _spent_ns(
     enter: NDArray[np.int64], leave: NDArray[np.int64], flags: NDArray[np.uint16]
 ) -> NDArray[np.int64]:
     """Time in each MPI function; completions by the same function share its time equally."""
-    spent = leave - enter
-    spent[(flags & form.SHARED) != 0] = 0  # the messages of the same call have its time
+    durations_ns = leave - enter
+    durations_ns[(flags & form.SHARED) != 0] = 0  # the messages of the same call have its time
     is_completion = (flags & form.PHASE) == form.COMPLETION
     if not is_completion.any():
-        return spent
+        return durations_ns
     is_same_wait = (
         (enter[1:] == enter[:-1]) & (leave[1:] == leave[:-1]) & is_completion[1:] & is_completion[:-1]
     )
     starts = np.flatnonzero(np.concatenate([[True], ~is_same_wait]))
-    lengths = np.diff(starts, append=len(spent))
-    return spent // np.repeat(lengths, lengths)
+    lengths = np.diff(starts, append=len(durations_ns))
+    return durations_ns // np.repeat(lengths, lengths)

@@ -20,7 +20,7 @@ _COPY_SUFFIX = re.compile(r"\.(?:constprop|isra|part|cold|lto_priv|omp_fn|llvm)(
 
 
 @lru_cache(maxsize=4096)
-def demangled(name: str) -> str:
+def demangle_name(name: str) -> str:
     """``solver::step(double*)`` for ``_ZN6solver4stepEPd``, ``grid::halo`` for ``__grid_MOD_halo``.
 
     Other names, and those that cannot be demangled here, stay as they are.
@@ -64,7 +64,7 @@ def _library() -> tuple[ctypes._NamedFuncPointer | None, ctypes._NamedFuncPointe
 
 
 @lru_cache(maxsize=4096)
-def shortened(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A demangled name for a table: without parameters and return type, template arguments as ``<>``, and
     with the innermost namespace or class only: ``Comm::exchange`` for
     ``void LAMMPS_NS::Comm::exchange<int>(int)``.
@@ -105,10 +105,10 @@ def _without_arguments(name: str) -> str:
         elif letter == ">" and depth:
             depth -= 1
         elif letter == "(" and not depth:
-            closing = name.find(")::", position)  # a local function: keep the name of the enclosing one
-            if closing < 0:
+            parenthesis = name.find(")::", position)  # a local function: keep the name of the enclosing one
+            if parenthesis < 0:
                 break
-            position = closing + 1
+            position = parenthesis + 1
             continue
         elif not depth:
             pieces.append(letter)

@@ -9,18 +9,18 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 
-def numbered(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def number_keys(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """A number for each row of a table, (n,), given its columns: equal for equal rows, from 0."""
-    packed, size = np.zeros(len(columns[0]), np.int64), 1
+    codes, size = np.zeros(len(columns[0]), np.int64), 1
     for column in columns:
         low = int(column.min(initial=0))
         span = int(column.max(initial=0)) - low + 1
         if size * span >= 2**62:
-            packed = np.unique(packed, return_inverse=True)[1].reshape(-1)
-            size = int(packed.max(initial=0)) + 1
-        packed = packed * span + (column - low)
+            codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
+            size = int(codes.max(initial=0)) + 1
+        codes = codes * span + (column - low)
         size *= span
-    return np.unique(packed, return_inverse=True)[1].reshape(-1)
+    return np.unique(codes, return_inverse=True)[1].reshape(-1)
 
 
 class Matches(Struct, kw_only=True, eq=False):
@@ -45,25 +45,25 @@ def match(
 ) -> Matches:
     """Match the k-th rows of equal keys in two tables, given by the columns of the keys, in order of sends.
 
-    ``skipped`` is the number of rows with the same key that are missing before each row. Where the rows of
+    ``gap_counts`` is the number of rows with the same key that are missing before each row. Where the rows of
     one table go on beyond those of the other, they wait.
     """
-    numbers = numbered([np.concatenate(pair) for pair in zip(sends, receives, strict=True)])
+    numbers = number_keys([np.concatenate(pair) for pair in zip(sends, receives, strict=True)])
     count = len(sends[0])
     keys = (numbers[:count], numbers[count:])
-    skipped = [
+    gap_counts = [
         np.zeros(len(key), np.int64) if given is None else given
         for key, given in zip(keys, (skipped_sends, skipped_receives), strict=True)
     ]
-    places = [_positions(key, gaps) for key, gaps in zip(keys, skipped, strict=True)]
-    dense = numbered([numbers, np.concatenate(places)])
+    positions = [_positions(key, gaps) for key, gaps in zip(keys, gap_counts, strict=True)]
+    dense = number_keys([numbers, np.concatenate(positions)])
     _, send, receive = np.intersect1d(dense[:count], dense[count:], assume_unique=True, return_indices=True)
     order = np.argsort(send)
     ends = [np.zeros(int(numbers.max(initial=-1)) + 1, np.int64) for _ in keys]  # positions that exist
-    for end, key, place in zip(ends, keys, places, strict=True):
-        np.maximum.at(end, key, place + 1)
-    waits_s, gaps_s, alone_s = _left(keys[0], places[0], skipped[0], ends[1], send)
-    waits_r, gaps_r, alone_r = _left(keys[1], places[1], skipped[1], ends[0], receive)
+    for end, key, end_positions in zip(ends, keys, positions, strict=True):
+        np.maximum.at(end, key, end_positions + 1)
+    waits_s, gaps_s, alone_s = _left(keys[0], positions[0], gap_counts[0], ends[1], send)
+    waits_r, gaps_r, alone_r = _left(keys[1], positions[1], gap_counts[1], ends[0], receive)
     return Matches(
         send=send[order],
         receive=receive[order],
@@ -78,28 +78,30 @@ def match(
 
 def _left(
     keys: NDArray[np.int64],
-    places: NDArray[np.int64],
-    skipped: NDArray[np.int64],
+    positions: NDArray[np.int64],
+    gap_counts: NDArray[np.int64],
     other_end: NDArray[np.int64],
-    matched: NDArray[np.int64],
+    pair_rows: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The rows of one table that wait, how many are missing before each, and those without a partner."""
     is_left = np.ones(len(keys), np.bool_)
-    is_left[matched] = False
-    is_beyond = places >= other_end[keys] if len(keys) else is_left
+    is_left[pair_rows] = False
+    is_beyond = positions >= other_end[keys] if len(keys) else is_left
     waits = np.flatnonzero(is_left & is_beyond)
-    beyond = places[waits] - other_end[keys[waits]]
-    return waits, np.minimum(skipped[waits], beyond), np.flatnonzero(is_left & ~is_beyond)
+    excess = positions[waits] - other_end[keys[waits]]
+    return waits, np.minimum(gap_counts[waits], excess), np.flatnonzero(is_left & ~is_beyond)
 
 
-def _positions(keys: NDArray[np.int64], skipped: NDArray[np.int64]) -> NDArray[np.int64]:
+def _positions(keys: NDArray[np.int64], gap_counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The position of each row among those with its key, (n,), including the missing ones before it."""
     order = np.argsort(keys, kind="stable")
-    taken = np.cumsum(skipped[order] + 1)
+    end_positions = np.cumsum(gap_counts[order] + 1)
     is_start = starts(keys[order])
-    before = (taken - skipped[order] - 1)[np.flatnonzero(is_start)]
+    start_positions = (end_positions - gap_counts[order] - 1)[np.flatnonzero(is_start)]
     positions = np.empty(len(keys), np.int64)
-    positions[order] = taken - 1 - before[np.cumsum(is_start) - 1] if len(keys) else taken
+    positions[order] = (
+        end_positions - 1 - start_positions[np.cumsum(is_start) - 1] if len(keys) else end_positions
+    )
     return positions
 
 

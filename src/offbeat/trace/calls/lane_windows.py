@@ -25,9 +25,9 @@ class Columns(Struct, eq=False):
     def __len__(self) -> int:
         return len(getattr(self, self.__struct_fields__[0]))
 
-    def select(self, which: Any) -> Self:
+    def select(self, rows: Any) -> Self:
         """The rows that a slice, a mask or an array of indices selects."""
-        return type(self)(*(getattr(self, name)[which] for name in self.__struct_fields__))
+        return type(self)(*(getattr(self, name)[rows] for name in self.__struct_fields__))
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
@@ -36,7 +36,7 @@ class Columns(Struct, eq=False):
         return cls(*(np.concatenate([getattr(one, name) for one in parts]) for name in names))
 
 
-class _Timed(Protocol):
+class _TimedBatch(Protocol):
     """A table of events with the times at which they ended."""
 
     @property
@@ -44,20 +44,20 @@ class _Timed(Protocol):
 
     def __len__(self) -> int: ...
 
-    def select(self, which: Any) -> Self: ...
+    def select(self, rows: Any) -> Self: ...
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self: ...
 
 
-Batch = TypeVar("Batch", bound=_Timed)
+Batch = TypeVar("Batch", bound=_TimedBatch)
 
 
 class LaneReader(Generic[Batch]):
     """Reads one lane of a file in parts of about ``part_records`` records.
 
     ``number`` is the index of the file, ``read`` reads some of its pages, of ``records_a_page`` each, and
-    ``convert`` makes a batch of what was read. ``pending`` holds events that were read and not yet taken.
+    ``convert`` makes a batch of what was read. ``backlog`` holds events that were read and not yet taken.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class LaneReader(Generic[Batch]):
         part_records: int,
     ) -> None:
         self.number = number
-        self.pending: Batch | None = None
+        self.backlog: Batch | None = None
         self._pages, self._read, self._convert = pages, read, convert
         self._pages_per_part = max(1, part_records // records_a_page)
         self._parts_per_page = -(-records_a_page // max(part_records, _FEWEST_RECORDS))
@@ -86,7 +86,7 @@ class LaneReader(Generic[Batch]):
     @property
     def count(self) -> int:
         """The number of pending events."""
-        return 0 if self.pending is None else len(self.pending)
+        return 0 if self.backlog is None else len(self.backlog)
 
     @property
     def needs_refill(self) -> bool:
@@ -96,10 +96,10 @@ class LaneReader(Generic[Batch]):
     def refill(self) -> None:
         """Read the next part."""
         batch = self._convert(self._next_records())
-        if self.pending is None or not len(self.pending):
-            self.pending = batch
+        if self.backlog is None or not len(self.backlog):
+            self.backlog = batch
         else:
-            self.pending = type(batch).concatenate([self.pending, batch])
+            self.backlog = type(batch).concatenate([self.backlog, batch])
 
     def _next_records(self) -> NDArray[Any]:
         pages = self._pages[self._next_page : self._next_page + self._pages_per_part]
@@ -116,16 +116,16 @@ class LaneReader(Generic[Batch]):
 
     def take_until(self, until_ns: int | None) -> Batch:
         """Remove and return the pending events before the first that ends after ``until_ns``; None: all."""
-        events = self.pending
+        events = self.backlog
         assert events is not None
-        self.pending = None
+        self.backlog = None
         if until_ns is None:
             return events
         is_later = events.exit_ns > until_ns
         first = int(is_later.argmax())
         if not is_later[first]:
             return events
-        self.pending = events.select(slice(first, None))
+        self.backlog = events.select(slice(first, None))
         return events.select(slice(0, first))
 
 
@@ -138,15 +138,15 @@ def windows(lanes: Sequence[LaneReader[Batch]]) -> Iterator[list[Batch]]:
         active = [lane for lane in lanes if lane.count]
         if not active:
             return
-        until = min(
+        until_ns = min(
             (
-                int(lane.pending.exit_ns.max())
+                int(lane.backlog.exit_ns.max())
                 for lane in active
-                if lane.has_unread and lane.pending is not None
+                if lane.has_unread and lane.backlog is not None
             ),
             default=None,
         )
-        yield [lane.take_until(until) for lane in active]
+        yield [lane.take_until(until_ns) for lane in active]
 
 
 def part_records(lanes: int, most_records: int) -> int:

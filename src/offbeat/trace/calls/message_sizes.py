@@ -30,18 +30,18 @@ from numpy.typing import NDArray
 from offbeat.model.study.collectives import PROPERTIES
 from offbeat.trace.files.rank_file import RankFile
 
-_TO_EACH = [row for row in PROPERTIES.values() if row.sent == "BLOCK_PER_RANK" and not row.is_rooted]
+_BLOCK_PER_RANK = [row for row in PROPERTIES.values() if row.sent == "BLOCK_PER_RANK" and not row.is_rooted]
 
-SUMMED = {row.name for row in _TO_EACH if row.has_uneven_counts}
+WITH_BLOCK_SUMS = {row.name for row in _BLOCK_PER_RANK if row.has_uneven_counts}
 """Collectives whose records hold the sum over all blocks: alltoallv, alltoallw, reduce_scatter."""
 
-BLOCKED = {row.name for row in _TO_EACH if not row.has_uneven_counts}
+WITH_EQUAL_BLOCKS = {row.name for row in _BLOCK_PER_RANK if not row.has_uneven_counts}
 """Collectives that send one block to each process and whose records hold one block."""
 
 UNEVEN = {
     row.name
     for row in PROPERTIES.values()
-    if row.has_uneven_counts and row.name not in SUMMED and not row.is_of_neighbours
+    if row.has_uneven_counts and row.name not in WITH_BLOCK_SUMS and not row.is_of_neighbours
 }
 """Collectives whose records hold one block that differs by process: gatherv, scatterv, allgatherv."""
 
@@ -50,30 +50,30 @@ class MessageSizes:
     """Computes message sizes from the ``bytes`` of the records of one file."""
 
     def __init__(self, file: RankFile) -> None:
-        defined = file.definitions
+        definitions = file.definitions
         self._is_summed, self._is_blocked = (
-            np.zeros(max(defined.functions, default=0) + 2, np.bool_) for _ in range(2)
+            np.zeros(max(definitions.functions, default=0) + 2, np.bool_) for _ in range(2)
         )
-        for number, function in defined.functions.items():
-            self._is_summed[number] = collective_name(function.collective) in SUMMED
-            self._is_blocked[number] = collective_name(function.collective) in BLOCKED
-        self._peers = np.ones(max(defined.communicators, default=0) + 2, np.int64)
-        for number, one in defined.communicators.items():
-            self._peers[number] = max(one.remote_size or one.size, 1)
+        for number, function in definitions.functions.items():
+            self._is_summed[number] = collective_name(function.collective) in WITH_BLOCK_SUMS
+            self._is_blocked[number] = collective_name(function.collective) in WITH_EQUAL_BLOCKS
+        self._peers = np.ones(max(definitions.communicators, default=0) + 2, np.int64)
+        for number, communicator in definitions.communicators.items():
+            self._peers[number] = max(communicator.remote_size or communicator.size, 1)
 
     def sizes(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The message size of each record in bytes, (n,); a mean block is rounded up."""
-        stated = records["bytes"].astype(np.int64)
+        sizes_bytes = records["bytes"].astype(np.int64)
         if not self._is_summed.any():
-            return stated
+            return sizes_bytes
         is_summed = self._of_function(self._is_summed, records)
-        return np.where(is_summed, -(-stated // self._of_communicator(records)), stated)
+        return np.where(is_summed, -(-sizes_bytes // self._of_communicator(records)), sizes_bytes)
 
-    def sent(self, records: NDArray[Any]) -> NDArray[np.int64]:
+    def sent_bytes(self, records: NDArray[Any]) -> NDArray[np.int64]:
         """The bytes of all blocks of this process's send vector, (n,)."""
-        stated = records["bytes"].astype(np.int64)
+        sizes_bytes = records["bytes"].astype(np.int64)
         is_blocked = self._of_function(self._is_blocked, records)
-        return np.where(is_blocked, stated * self._of_communicator(records), stated)
+        return np.where(is_blocked, sizes_bytes * self._of_communicator(records), sizes_bytes)
 
     def _of_function(self, table: NDArray[np.bool_], records: NDArray[Any]) -> NDArray[np.bool_]:
         return table[np.minimum(records["function"].astype(np.int64), len(table) - 1)]
@@ -90,12 +90,12 @@ def collective_name(collective: str) -> str:
 class Role(Struct, frozen=True, kw_only=True):
     """One process in one call.
 
-    ``place`` is its rank in the communicator of ``processes``, ``block_bytes`` its message size,
+    ``rank`` is its rank in the communicator of ``processes``, ``block_bytes`` its message size,
     ``vector_bytes`` its whole send vector, ``total_bytes`` the sum of all processes' blocks.
     """
 
     collective: str
-    place: int
+    rank: int
     processes: int
     root: int
     block_bytes: int
@@ -104,7 +104,7 @@ class Role(Struct, frozen=True, kw_only=True):
     in_place: bool
 
 
-def exchanged(role: Role) -> tuple[int, int]:
+def exchanged_bytes(role: Role) -> tuple[int, int]:
     """The bytes that a process sends and receives by the accounting of Score-P.
 
     A process's data for itself counts as sent and received, unless MPI_IN_PLACE is given, and no algorithm is
@@ -114,21 +114,21 @@ def exchanged(role: Role) -> tuple[int, int]:
     collective, block, p = PROPERTIES.get(role.collective), role.block_bytes, role.processes
     if collective is None or not collective.has_data or collective.is_of_neighbours:
         return 0, 0
-    others = p - 1 if role.in_place else p
+    partners = p - 1 if role.in_place else p
     own_bytes = 0 if role.in_place else block
-    total_bytes = role.total_bytes - block + own_bytes if collective.has_uneven_counts else others * block
+    total_bytes = role.total_bytes - block + own_bytes if collective.has_uneven_counts else partners * block
     if collective.is_rooted:
         to_root = collective.root == "ROOT_RECEIVES"
-        if role.place != role.root:
+        if role.rank != role.root:
             return (block, 0) if to_root else (0, block)
         if collective.sent == "NO_BLOCK":
             return p * block, block
         return (own_bytes, total_bytes) if to_root else (total_bytes, own_bytes)
-    if role.collective in SUMMED:
+    if role.collective in WITH_BLOCK_SUMS:
         if collective.reduces:
-            return role.vector_bytes - block + own_bytes, others * block
+            return role.vector_bytes - block + own_bytes, partners * block
         return role.vector_bytes, role.vector_bytes
     if collective.result in ("REDUCE_UPTO", "REDUCE_BEFORE"):
         apart = role.in_place or collective.result == "REDUCE_BEFORE"
-        return (p - role.place - apart) * block, (role.place + 1 - apart) * block
-    return others * block, total_bytes
+        return (p - role.rank - apart) * block, (role.rank + 1 - apart) * block
+    return partners * block, total_bytes

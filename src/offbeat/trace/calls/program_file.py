@@ -24,7 +24,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.base.reading import map_file
-from offbeat.trace.calls.function_names import demangled
+from offbeat.trace.calls.function_names import demangle_name
 
 TIME_LIMIT_S = 10.0
 """Time limit for reading the debugging information of a file; afterwards only symbols are used."""
@@ -40,7 +40,7 @@ _BLOCK_TAGS = ("DW_TAG_lexical_block", "DW_TAG_try_block", "DW_TAG_catch_block")
 _DEBUG_FOLDER = Path("/usr/lib/debug/.build-id")
 
 
-class Place(Struct, frozen=True):
+class SourceLine(Struct, frozen=True):
     """A place in a source: a mangled function, the file as the compiler was given it, line 0 if unknown."""
 
     function: str
@@ -82,21 +82,21 @@ class ProgramFile:
                 return offset - begin + address
         return offset
 
-    def places(self, address: int) -> list[Place]:
+    def source_lines(self, address: int) -> list[SourceLine]:
         """The source places of an address, the innermost inlined function first; empty if unknown."""
-        symbol = next((name for table in self._symbols if (name := table.at(address))), "")
-        places = self._debug_info.places(address) if self._debug_info is not None else []
-        if places and (
-            not places[-1].function or demangled(symbol) != symbol
+        symbol = next((name for table in self._symbols if (name := table.name_at(address))), "")
+        source_lines = self._debug_info.source_lines(address) if self._debug_info is not None else []
+        if source_lines and (
+            not source_lines[-1].function or demangle_name(symbol) != symbol
         ):  # the symbol has the namespace
-            places[-1] = Place(symbol, places[-1].file, places[-1].line)
-        return places or ([Place(symbol)] if symbol else [])
+            source_lines[-1] = SourceLine(symbol, source_lines[-1].file, source_lines[-1].line)
+        return source_lines or ([SourceLine(symbol)] if symbol else [])
 
 
 def _mapped_elf(path: Path) -> Any:
     """The memory-mapped file."""
-    mapped: Any = map_file(path)
-    return _MappedElf(mapped)
+    stream: Any = map_file(path)
+    return _MappedElf(stream)
 
 
 class _MappedElf(ELFFile):
@@ -118,20 +118,20 @@ class _MappedElf(ELFFile):
 class _MappedPart(io.RawIOBase):
     """A part of a mapped file as a stream."""
 
-    def __init__(self, mapped: Any, start: int, size: int) -> None:
-        self._mapped, self._start, self._size, self._at = mapped, start, size, 0
+    def __init__(self, memory: Any, start: int, size: int) -> None:
+        self._memory, self._start, self._size, self._position = memory, start, size, 0
 
     def read(self, size: int = -1) -> bytes:
-        end = self._size if size < 0 else min(self._at + size, self._size)
-        begin, self._at = self._at, max(end, self._at)
-        return bytes(self._mapped[self._start + begin : self._start + end]) if end > begin else b""
+        end = self._size if size < 0 else min(self._position + size, self._size)
+        begin, self._position = self._position, max(end, self._position)
+        return bytes(self._memory[self._start + begin : self._start + end]) if end > begin else b""
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        self._at = offset + (0, self._at, self._size)[whence]
-        return self._at
+        self._position = offset + (0, self._position, self._size)[whence]
+        return self._position
 
     def tell(self) -> int:
-        return self._at
+        return self._position
 
 
 def _debug_file(elf: Any) -> Path | None:
@@ -147,19 +147,26 @@ def _debug_file(elf: Any) -> Path | None:
 class _SymbolTable:
     """The functions of one symbol table, sorted by address."""
 
-    def __init__(self, names: bytes, starts: NDArray[Any], ends: NDArray[Any], at: NDArray[Any]) -> None:
+    def __init__(
+        self, names: bytes, starts: NDArray[Any], ends: NDArray[Any], name_offsets: NDArray[Any]
+    ) -> None:
         order = np.lexsort((-ends.astype(np.int64), starts))
-        self._names, self._starts, self._ends, self._at = names, starts[order], ends[order], at[order]
+        self._names, self._starts, self._ends, self._name_offsets = (
+            names,
+            starts[order],
+            ends[order],
+            name_offsets[order],
+        )
         self._max_ends = np.maximum.accumulate(self._ends) if len(order) else self._ends
 
-    def at(self, address: int) -> str:
+    def name_at(self, address: int) -> str:
         """The function that contains an address, the innermost of several; empty if there is none."""
-        place = int(np.searchsorted(self._starts, np.uint64(address), side="right")) - 1
-        while place >= 0 and self._max_ends[place] > address:
-            if self._ends[place] > address:
-                begin = int(self._at[place])
+        index = int(np.searchsorted(self._starts, np.uint64(address), side="right")) - 1
+        while index >= 0 and self._max_ends[index] > address:
+            if self._ends[index] > address:
+                begin = int(self._name_offsets[index])
                 return self._names[begin : self._names.find(b"\0", begin)].decode(errors="replace")
-            place -= 1
+            index -= 1
         return ""
 
 
@@ -208,8 +215,8 @@ class _DebugInfo:
         self._units: list[tuple[int, int, Any]] | None = None
         self._line_tables: dict[int, _LineTable] = {}
 
-    def places(self, address: int) -> list[Place]:
-        """As :meth:`ProgramFile.places`; empty without a line."""
+    def source_lines(self, address: int) -> list[SourceLine]:
+        """As :meth:`ProgramFile.source_lines`; empty without a line."""
         began = time.thread_time()
         self._deadline_s = began + TIME_LIMIT_S - self._spent_s
         try:
@@ -241,34 +248,34 @@ class _DebugInfo:
                     self._units.append((begin, end, unit))
         return next((unit for begin, end, unit in self._units if begin <= address < end), None)
 
-    def _in_unit(self, unit: Any, address: int) -> list[Place]:
+    def _in_unit(self, unit: Any, address: int) -> list[SourceLine]:
         if unit.cu_offset not in self._line_tables:
             program = self._dwarf.line_program_for_CU(unit)
             self._line_tables[unit.cu_offset] = _LineTable(unit, program, self._check_time)
         lines = self._line_tables[unit.cu_offset]
-        file, line = lines.at(address)
+        file, line = lines.line_at(address)
         if not line:
             return []
-        places = []
+        source_lines = []
         top = unit.get_top_DIE()
         # Fortran's internal procedures are in entries whose ranges do not contain their code.
         functions = self._enclosing_functions(top, address, 0) or self._enclosing_functions(
             top, address, 0, is_within_any=True
         )
         for entry in reversed(functions):
-            places.append(Place(_name(entry), file, line))
+            source_lines.append(SourceLine(_name(entry), file, line))
             if entry.tag == "DW_TAG_inlined_subroutine":
                 file = lines.file(_value(entry, "DW_AT_call_file"))
                 line = _value(entry, "DW_AT_call_line")
-        return places or [Place("", file, line)]
+        return source_lines or [SourceLine("", file, line)]
 
     def _enclosing_functions(
-        self, above: Any, address: int, depth: int, is_within_any: bool = False
+        self, parent: Any, address: int, depth: int, is_within_any: bool = False
     ) -> list[Any]:
         """The function and the inlined functions that contain an address, outermost first."""
         if depth > _MAX_DEPTH:
             raise _LimitReached
-        for entry in above.iter_children():
+        for entry in parent.iter_children():
             self._check_time()
             is_code = entry.tag in _FUNCTION_TAGS or entry.tag in _BLOCK_TAGS
             contains = is_code and any(begin <= address < end for begin, end in self._ranges(entry))
@@ -277,11 +284,11 @@ class _DebugInfo:
             )
             if not contains and not may_contain:
                 continue
-            inside = self._enclosing_functions(entry, address, depth + 1, is_within_any)
+            inner_functions = self._enclosing_functions(entry, address, depth + 1, is_within_any)
             if contains and entry.tag in _FUNCTION_TAGS:
-                return [entry, *inside]
-            if contains or inside:
-                return inside
+                return [entry, *inner_functions]
+            if contains or inner_functions:
+                return inner_functions
         return []
 
     def _ranges(self, entry: Any) -> Iterator[tuple[int, int]]:
@@ -297,13 +304,13 @@ class _DebugInfo:
         lists, unit = self._dwarf.range_lists(), entry.cu
         top = unit.get_top_DIE().attributes
         base = top["DW_AT_low_pc"].value if "DW_AT_low_pc" in top else 0
-        for one in lists.get_range_list_at_offset(entry.attributes["DW_AT_ranges"].value, unit):
-            if isinstance(one, BaseAddressEntry):
-                base = one.base_address
-            elif one.is_absolute:
-                yield one.begin_offset, one.end_offset
+        for range_entry in lists.get_range_list_at_offset(entry.attributes["DW_AT_ranges"].value, unit):
+            if isinstance(range_entry, BaseAddressEntry):
+                base = range_entry.base_address
+            elif range_entry.is_absolute:
+                yield range_entry.begin_offset, range_entry.end_offset
             else:
-                yield base + one.begin_offset, base + one.end_offset
+                yield base + range_entry.begin_offset, base + range_entry.end_offset
 
 
 class _LineTable:
@@ -329,14 +336,14 @@ class _LineTable:
                 starts.append(state.address)
                 lines.append((state.file, state.line))
 
-    def at(self, address: int) -> tuple[str, int]:
+    def line_at(self, address: int) -> tuple[str, int]:
         """File and line of an address; line 0 if it has none."""
         for begin, end, starts, lines in self._sequences:
             if begin <= address < end:
-                place = bisect.bisect_right(starts, address) - 1
-                while place > 0 and not lines[place][1]:  # code of no line belongs to the one before
-                    place -= 1
-                number, line = lines[place]
+                index = bisect.bisect_right(starts, address) - 1
+                while index > 0 and not lines[index][1]:  # code of no line belongs to the one before
+                    index -= 1
+                number, line = lines[index]
                 return self.file(number), line
         return "", 0
 
@@ -353,9 +360,9 @@ class _LineTable:
         index = entry["dir_index"]
         folder = self._folder
         if header["version"] >= 5 or index > 0:
-            place = index if header["version"] >= 5 else index - 1
-            folder = _decoded(folders[place]) if 0 <= place < len(folders) else ""
-        return str(Path(self._folder, folder, _decoded(entry["name"])))
+            folder_number = index if header["version"] >= 5 else index - 1
+            folder = _decode(folders[folder_number]) if 0 <= folder_number < len(folders) else ""
+        return str(Path(self._folder, folder, _decode(entry["name"])))
 
 
 def _name(entry: Any) -> str:
@@ -364,7 +371,7 @@ def _name(entry: Any) -> str:
     for _ in range(8):
         for attribute in ("DW_AT_linkage_name", "DW_AT_MIPS_linkage_name"):
             name = _text(entry.attributes.get(attribute))
-            if demangled(name) != name:
+            if demangle_name(name) != name:
                 return name
         plain = plain or _text(entry.attributes.get("DW_AT_name"))
         link = next(
@@ -383,8 +390,8 @@ def _value(entry: Any, attribute: str) -> int:
 
 
 def _text(attribute: Any) -> str:
-    return _decoded(attribute.value) if attribute is not None else ""
+    return _decode(attribute.value) if attribute is not None else ""
 
 
-def _decoded(text: Sequence[int] | str | bytes) -> str:
+def _decode(text: Sequence[int] | str | bytes) -> str:
     return text.decode(errors="replace") if isinstance(text, bytes) else str(text)

@@ -26,7 +26,7 @@ import offbeat
 from offbeat.base.atomic_write import atomic_writer, write_error
 from offbeat.base.errors import BadInput
 from offbeat.model.study.collectives import PROPERTIES
-from offbeat.trace.calls.message_sizes import UNEVEN, Role, collective_name, exchanged
+from offbeat.trace.calls.message_sizes import UNEVEN, Role, collective_name, exchanged_bytes
 from offbeat.trace.exports.export_tables import MESSAGES_SUFFIX, TABLES, csv_table, parquet_table
 from offbeat.trace.files.record_table import COLUMNS, MESSAGE_COLUMNS, message_pieces, pieces, rows_in_order
 from offbeat.trace.files.trace_folder import Progress, Trace
@@ -43,15 +43,15 @@ _OPERATIONS = {name.upper() for name, row in PROPERTIES.items() if not row.is_of
 def _write_otf2(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
     """Write an archive into a new folder. Raises :class:`BadInput` and OSError."""
     library = _otf2_library()
-    unfinished = path.with_name(f".{path.name[:200]}.{os.getpid()}")
+    partial_archive = path.with_name(f".{path.name[:200]}.{os.getpid()}")
     try:
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
             raise BadInput(f"{path} exists; an OTF2 archive is a separate folder: give the name of a new one")
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_archive(library, trace, unfinished, ranks, on_progress)
-        unfinished.replace(path)
+        _write_archive(library, trace, partial_archive, ranks, on_progress)
+        partial_archive.replace(path)
     finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(partial_archive, ignore_errors=True)
 
 
 def _write_archive(
@@ -94,7 +94,7 @@ class _Archive:
         self._location = cache(self._new_location)
         self._group = cache(self._new_group)
         self._communicator = cache(self._new_communicator)
-        self._place = cache(self._place_of)
+        self._rank_in_communicator = cache(self._find_rank)
         self._requests: dict[tuple[int, ...], int] = {}
         self._next_request = 0
         self._messages = Otf2Messages(self._communicator, self._number)
@@ -108,9 +108,9 @@ class _Archive:
         self._sequence = self._definitions.attribute(
             "sequence", description="number of the call on its communicator", type=library.Type.UINT64
         )
-        everyone = tuple(self._location(rank, 0) for rank in range(trace.size))
+        locations = tuple(self._location(rank, 0) for rank in range(trace.size))
         self._definitions.group(
-            "ranks", group_type=library.GroupType.COMM_LOCATIONS, paradigm=self._paradigm, members=everyone
+            "ranks", group_type=library.GroupType.COMM_LOCATIONS, paradigm=self._paradigm, members=locations
         )
 
     def write(self, row: dict[str, Any]) -> None:
@@ -142,14 +142,14 @@ class _Archive:
             if row["function"].endswith("_init"):
                 return
             writer.mpi_collective_begin(enter)
-            writer.mpi_collective_end(leave, operation, communicator, root, *self._exchanged(row))
+            writer.mpi_collective_end(leave, operation, communicator, root, *self._exchanged_bytes(row))
             return
         key = (row["rank"], row["communicator_index"], row["sequence"], row["round"])
         if row["moment"] == "completion":
             request = self._requests.pop(key, None)
             if request is not None:
                 writer.non_blocking_collective_complete(
-                    leave, operation, communicator, root, *self._exchanged(row), request
+                    leave, operation, communicator, root, *self._exchanged_bytes(row), request
                 )
             return
         self._requests[key] = self._number()
@@ -160,17 +160,17 @@ class _Archive:
         self._next_request += 1
         return self._next_request
 
-    def _exchanged(self, row: dict[str, Any]) -> tuple[int, int]:
+    def _exchanged_bytes(self, row: dict[str, Any]) -> tuple[int, int]:
         """The bytes that the process of a row sends and receives in its call."""
         index = row["communicator_index"]
-        place = self._place(index, row["rank"])
-        if self._trace.communicators.all[index].is_inter or place < 0:
+        rank = self._rank_in_communicator(index, row["rank"])
+        if self._trace.communicators.table[index].is_inter or rank < 0:
             return row["bytes"], row["bytes"]
         call = (index, row["sequence"], row["round"])
-        return exchanged(
+        return exchanged_bytes(
             Role(
                 collective=collective_name(row["collective"]),
-                place=place,
+                rank=rank,
                 processes=row["processes"],
                 root=row["root"],
                 block_bytes=row["bytes"],
@@ -180,10 +180,10 @@ class _Archive:
             )
         )
 
-    def _place_of(self, index: int, rank: int) -> int:
+    def _find_rank(self, index: int, rank: int) -> int:
         """A world rank's rank in a communicator, -1 if unknown."""
-        places = np.flatnonzero(self._trace.communicators.all[index].members == rank)
-        return int(places[0]) if len(places) else -1
+        positions = np.flatnonzero(self._trace.communicators.table[index].members == rank)
+        return int(positions[0]) if len(positions) else -1
 
     def _new_region(self, name: str) -> Any:
         return self._definitions.region(
@@ -200,14 +200,14 @@ class _Archive:
         return self._definitions.location_group(f"rank {rank}", system_tree_parent=node)
 
     def _new_communicator(self, index: int) -> Any:
-        one = self._trace.communicators.all[index]
+        communicator = self._trace.communicators.table[index]
         group = self._definitions.group(
-            f"{one.label} #{index}",
+            f"{communicator.label} #{index}",
             group_type=self._library.GroupType.COMM_GROUP,
             paradigm=self._paradigm,
-            members=tuple(self._location(int(rank), 0) for rank in one.members if rank >= 0),
+            members=tuple(self._location(int(rank), 0) for rank in communicator.members if rank >= 0),
         )
-        return self._definitions.comm(one.label, group=group)
+        return self._definitions.comm(communicator.label, group=group)
 
 
 def _totals(trace: Trace) -> dict[tuple[int, ...], int]:
@@ -217,18 +217,18 @@ def _totals(trace: Trace) -> dict[tuple[int, ...], int]:
     parts = [_uneven(piece) for piece in pieces(trace)]
     if not parts:
         return {}
-    summed = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
-    return {tuple(call): total for *call, total in summed.iter_rows()}
+    sums = pl.concat(parts).group_by(_CALL).agg(pl.col("bytes").sum())
+    return {tuple(call): total for *call, total in sums.iter_rows()}
 
 
 def _uneven(piece: pl.DataFrame) -> pl.DataFrame:
     names = [f"MPI_{name.capitalize()}{large}" for name in UNEVEN for large in ("", "_c")]
-    chosen = piece.filter(
+    uneven_calls = piece.filter(
         pl.col("collective").is_in(names)
         & (pl.col("moment") != "completion")
         & ~pl.col("function").str.contains("_init")
     )
-    return chosen.group_by(_CALL).agg(pl.col("bytes").sum())
+    return uneven_calls.group_by(_CALL).agg(pl.col("bytes").sum())
 
 
 Writer = Callable[[Trace, Path, Sequence[int] | None, Progress | None], None]
@@ -243,21 +243,21 @@ def ranks_of(text: str, trace: Trace, option: str = "--ranks") -> list[int] | No
         check({"OFFBEAT_TRACE_RANKS": text})
     except BadInput:
         raise BadInput(f"{option} {text}: give numbers and ranges like 0-3,8,16-") from None
-    chosen: set[int] = set()
+    requested_ranks: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.partition("-")
         end = int(last) if last else trace.size - 1 if dash else int(first)
-        chosen.update(range(int(first), min(end, trace.size - 1) + 1))
-    traced = sorted(chosen & {file.header.rank for file in trace.files})
-    if not traced:
+        requested_ranks.update(range(int(first), min(end, trace.size - 1) + 1))
+    traced_ranks = sorted(requested_ranks & {file.header.rank for file in trace.files})
+    if not traced_ranks:
         raise BadInput(f"{option} {text}: the trace has none of these ranks")
-    return traced
+    return traced_ranks
 
 
 def export(
     trace: Trace,
     path: Path,
-    to: str,
+    export_format: str,
     *,
     ranks: Sequence[int] | None = None,
     on_progress: Progress | None = None,
@@ -266,18 +266,18 @@ def export(
 
     Returns the files or the folder. Tables of messages are a file of their own beside that of collectives.
     """
-    _, write = EXPORTS[to]
-    beside = path.with_name(f"{path.stem}{MESSAGES_SUFFIX}{path.suffix}")
-    has_table = to in TABLES and trace.most_messages > 0
+    _, write = EXPORTS[export_format]
+    message_path = path.with_name(f"{path.stem}{MESSAGES_SUFFIX}{path.suffix}")
+    has_table = export_format in TABLES and trace.most_messages > 0
     try:
         if has_table:
-            TABLES[to](beside, MESSAGE_COLUMNS, message_pieces(trace, ranks=ranks), trace)
+            TABLES[export_format](message_path, MESSAGE_COLUMNS, message_pieces(trace, ranks=ranks), trace)
         write(trace, path, ranks, on_progress)
     except (OSError, BadInput) as error:
         if has_table:
-            beside.unlink(missing_ok=True)
+            message_path.unlink(missing_ok=True)
         raise (write_error(path, error) if isinstance(error, OSError) else error) from error
-    return [path, beside] if has_table else [path]
+    return [path, message_path] if has_table else [path]
 
 
 def _write_csv(trace: Trace, path: Path, ranks: Sequence[int] | None, on_progress: Progress | None) -> None:
@@ -301,7 +301,7 @@ def _write_perfetto(
     A rank is a process, a lane a thread. Every call is a complete event ("X"); the time between the issue of
     a call and its completion is an asynchronous pair ("b", "e"). Times are microseconds with three decimals.
     """
-    about = {
+    metadata = {
         "displayTimeUnit": "ns",
         "otherData": {
             "producer": f"offbeat {offbeat.__version__}",
@@ -312,7 +312,7 @@ def _write_perfetto(
     }
     frames = pieces(trace, ranks=ranks, on_progress=on_progress)
     with atomic_writer(path) as stream:
-        stream.write(msgspec.json.encode(about)[:-1] + b',"traceEvents":[')
+        stream.write(msgspec.json.encode(metadata)[:-1] + b',"traceEvents":[')
         separator = b"\n"
         calls = chain.from_iterable(map(_events, frames))
         for event in chain(_names(trace, ranks), calls, message_events(trace, ranks)):
@@ -348,12 +348,12 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
         arguments |= {key: row[key] for key in ("in_place", "failed", "completed_by") if row[key]}
         if row["bound_ns"]:
             arguments["clock_bound_ns"] = row["bound_ns"]
-        place = {"cat": "collective", "pid": row["rank"], "tid": row["lane"]}
+        coordinates = {"cat": "collective", "pid": row["rank"], "tid": row["lane"]}
         duration = row["exit_ns"] - row["enter_ns"]
         yield {
             "ph": "X",
             "name": name,
-            **place,
+            **coordinates,
             "ts": row["enter_ns"] / 1000,
             "dur": duration / 1000,
             "args": arguments,
@@ -361,7 +361,7 @@ def _events(piece: pl.DataFrame) -> Iterator[Event]:
         if moment == "call":
             continue
         number = f"{row['rank']}.{row['communicator_index']}.{row['sequence']}.{row['round']}"
-        pair = {"name": f"{row['function']} under way", **place, "cat": "request", "id": number}
+        pair = {"name": f"{row['function']} under way", **coordinates, "cat": "request", "id": number}
         if moment == "completion":
             yield {"ph": "e", **pair, "ts": row["exit_ns"] / 1000}
         else:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.trace.files import format as form
-from offbeat.trace.files.page_checksum import Place, header_checksums, write_checksums
+from offbeat.trace.files.page_checksum import PageLocation, header_checksums, write_checksums
 
 _BODY_BYTES = form.PAGE_BYTES - form.PAGE_HEADER_BYTES
 
@@ -30,8 +30,8 @@ def definition(kind: int, values: Sequence[Any], variable_part: bytes = b"") -> 
 
 def function(number: int, mode: int, collective: int, name: str) -> bytes:
     """A function; ``collective`` is the number of its blocking variant."""
-    encoded = name.encode()
-    return definition(form.FUNCTION, (number, mode, collective, len(encoded)), encoded)
+    name_bytes = name.encode()
+    return definition(form.FUNCTION, (number, mode, collective, len(name_bytes)), name_bytes)
 
 
 def communicator(
@@ -65,20 +65,20 @@ def members(number: int, world_ranks: Sequence[int] | NDArray[Any], *, is_remote
 
 def datatype(number: int, name: str, size_bytes: int) -> bytes:
     """A datatype that MPI defines."""
-    encoded = name.encode()
-    return definition(form.DATATYPE, (number, False, len(encoded), size_bytes), encoded)
+    name_bytes = name.encode()
+    return definition(form.DATATYPE, (number, False, len(name_bytes), size_bytes), name_bytes)
 
 
 def operation(number: int, name: str) -> bytes:
     """A commutative operation that MPI defines."""
-    encoded = name.encode()
-    return definition(form.OPERATION, (number, False, True, len(encoded)), encoded)
+    name_bytes = name.encode()
+    return definition(form.OPERATION, (number, False, True, len(name_bytes)), name_bytes)
 
 
 def mapping(start: int, end: int, offset: int, path: str) -> bytes:
     """Code in memory."""
-    encoded = path.encode()
-    return definition(form.MAPPING, (start, end, offset, len(encoded), 0), encoded)
+    path_bytes = path.encode()
+    return definition(form.MAPPING, (start, end, offset, len(path_bytes), 0), path_bytes)
 
 
 def clock_point(
@@ -96,8 +96,8 @@ def clock_point(
 
 def note(text: str, at_ns: int = 0) -> bytes:
     """A sentence for the reader of the trace."""
-    encoded = text.encode()
-    return definition(form.NOTE, (at_ns, len(encoded), 0), encoded)
+    text_bytes = text.encode()
+    return definition(form.NOTE, (at_ns, len(text_bytes), 0), text_bytes)
 
 
 def call_path(number: int, frames: Sequence[form.PythonFrame]) -> bytes:
@@ -121,10 +121,10 @@ def header_page(values: Mapping[str, Any]) -> bytes:
 def definition_pages(definitions: Iterable[bytes]) -> bytes:
     """Definitions in as few pages as hold them, at least one."""
     bodies = [b""]
-    for one in definitions:
-        if len(bodies[-1]) + len(one) > _BODY_BYTES:
+    for definition_bytes in definitions:
+        if len(bodies[-1]) + len(definition_bytes) > _BODY_BYTES:
             bodies.append(b"")
-        bodies[-1] += one
+        bodies[-1] += definition_bytes
     return b"".join(_page(form.DEFINITIONS, 0, body) for body in bodies)
 
 
@@ -141,10 +141,10 @@ def _page(kind: int, lane: int, body: bytes) -> bytes:
     return (header + body).ljust(form.PAGE_BYTES, b"\0")
 
 
-def checksummed(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
+def with_checksums(pages: bytes, run: int, rank: int, first: int = 1) -> bytes:
     """Pages with their checksums; ``first`` is the number of the first one in the file of this rank."""
     words = np.frombuffer(bytearray(pages), "<u8").reshape(-1, form.PAGE_BYTES // 8)
-    write_checksums(words, Place(run, rank, np.arange(first, first + len(words), dtype=np.uint64)))
+    write_checksums(words, PageLocation(run, rank, np.arange(first, first + len(words), dtype=np.uint64)))
     return words.tobytes()
 
 

@@ -17,7 +17,7 @@ MAGIC = b"OFFBEATT"
 VERSION = 5
 """Files of versions 1, without call paths, 2, without messages, 3, without probes, polls and marks, and 4,
 without checksums, can be read as well."""
-CHECKED_SINCE = 5
+FIRST_VERSION_WITH_CHECKSUMS = 5
 """The first version with checksums."""
 PAGE_BYTES = 65536
 PAGE_HEADER_BYTES = 64
@@ -32,7 +32,7 @@ MESSAGES_A_PAGE = (PAGE_BYTES - PAGE_HEADER_BYTES) // MESSAGE_BYTES
 RUNNING, FINALIZED, EXITED, ABORTED = range(4)
 """How the process ended: ``state`` of the header."""
 
-NOTHING, RECORDS, DEFINITIONS, MESSAGES, ENCODED = range(5)
+EMPTY, RECORDS, DEFINITIONS, MESSAGES, ENCODED = range(5)
 """Kinds of pages."""
 
 PHASE = 3
@@ -106,7 +106,7 @@ HEADER = np.dtype(
     }
 )
 
-_OF_BOTH = [
+_COMMON_FIELDS = [
     *(("enter_ns", "<i8"), ("exit_ns", "<i8"), ("address", "<u8"), ("bytes", "<u8")),
     ("communicator", "<u4"),
 ]
@@ -114,7 +114,7 @@ _OF_BOTH = [
 
 RECORD = np.dtype(
     [
-        *_OF_BOTH,
+        *_COMMON_FIELDS,
         ("sequence", "<u4"),
         ("round", "<u4"),
         ("root", "<i4"),
@@ -133,7 +133,7 @@ RECORD_BEFORE_5 = np.dtype([(name, RECORD[name]) for name in (RECORD.names or ()
 
 MESSAGE = np.dtype(
     [
-        *_OF_BOTH,
+        *_COMMON_FIELDS,
         ("request", "<u4"),
         ("round", "<u4"),
         ("peer", "<i4"),
@@ -255,25 +255,25 @@ class Definitions(Struct):
     invalid: int = 0
 
 
-def read_page(page: bytes, into: Definitions) -> None:
+def read_page(page: bytes, definitions: Definitions) -> None:
     """Add the definitions of a page (without its header), which may be truncated."""
-    at = 0
-    while at + DEFINITION.size <= len(page):
-        length, kind, _ = DEFINITION.unpack_from(page, at)
+    offset = 0
+    while offset + DEFINITION.size <= len(page):
+        length, kind, _ = DEFINITION.unpack_from(page, offset)
         if kind == 0:
             return
         body = BODIES.get(kind)
-        if length < DEFINITION.size or length % 8 or at + length > len(page):
-            into.invalid += 1
+        if length < DEFINITION.size or length % 8 or offset + length > len(page):
+            definitions.invalid += 1
             return
-        start = at + DEFINITION.size
-        at += length
+        start = offset + DEFINITION.size
+        offset += length
         if body is None:  # a kind that a later version of the format added
             continue
-        if start + body.size > at:
-            into.invalid += 1
+        if start + body.size > offset:
+            definitions.invalid += 1
             continue
-        _add(kind, body.unpack_from(page, start), page[start + body.size : at], into)
+        _add(kind, body.unpack_from(page, start), page[start + body.size : offset], definitions)
 
 
 def resolve_collectives(definitions: Definitions) -> None:
@@ -290,45 +290,45 @@ def _function(name: str, mode: int, collective: str) -> Function:
     return Function(name, mode, collective)
 
 
-def _add(kind: int, values: tuple, variable_part: bytes, into: Definitions) -> None:
+def _add(kind: int, values: tuple, variable_part: bytes, definitions: Definitions) -> None:
     """Add a definition: the ``values`` of the fixed part of its body, and the ``variable_part`` after it."""
     if kind == FUNCTION:
         number, mode, collective, length = values
-        into.functions[number] = Function(_text(variable_part[:length]), mode, str(collective))
+        definitions.functions[number] = Function(_text(variable_part[:length]), mode, str(collective))
     elif kind == DATATYPE:
         number, _, length, _ = values
-        into.datatypes[number] = _text(variable_part[:length])
+        definitions.datatypes[number] = _text(variable_part[:length])
     elif kind == OPERATION:
         number, _, _, length = values
-        into.operations[number] = _text(variable_part[:length])
+        definitions.operations[number] = _text(variable_part[:length])
     elif kind == MAPPING:
         start, end, offset, length, _ = values
-        into.mappings.append(Mapping(start, end, offset, _text(variable_part[:length])))
+        definitions.mappings.append(Mapping(start, end, offset, _text(variable_part[:length])))
     elif kind == CLOCK_POINT:
         local_ns, shared_ns, bound_ns, rate, is_shared, replaces_before = values
         if replaces_before:
-            into.points.clear()
-        into.points.append(ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared)))
+            definitions.points.clear()
+        definitions.points.append(ClockPoint(local_ns, shared_ns, bound_ns, rate, bool(is_shared)))
     elif kind == PATH:
         number, addresses, frames, length, _ = values
         path = _path(addresses, frames, length, variable_part)
         if path is None:
-            into.invalid += 1
+            definitions.invalid += 1
         else:
-            into.paths[number] = path
+            definitions.paths[number] = path
     elif kind == NOTE:
-        into.notes.append(_text(variable_part[: values[1]]))
+        definitions.notes.append(_text(variable_part[: values[1]]))
     elif kind == COMMUNICATOR:
         communicator = DefinedCommunicator(*values[:8])
         size = communicator.size + communicator.remote_size
         if 0 < size <= MOST_MEMBERS and communicator.id <= MOST_COMMUNICATORS:
-            into.communicators[communicator.id] = communicator
+            definitions.communicators[communicator.id] = communicator
         else:
-            into.invalid += 1
-    elif values[0] in into.communicators:
-        _add_to(into.communicators[values[0]], kind, values, variable_part, into)
+            definitions.invalid += 1
+    elif values[0] in definitions.communicators:
+        _add_to(definitions.communicators[values[0]], kind, values, variable_part, definitions)
     else:
-        into.invalid += 1
+        definitions.invalid += 1
 
 
 def _path(addresses: int, frames: int, length: int, variable_part: bytes) -> CallPath | None:
@@ -342,13 +342,17 @@ def _path(addresses: int, frames: int, length: int, variable_part: bytes) -> Cal
 
 
 def _add_to(
-    communicator: DefinedCommunicator, kind: int, values: tuple, variable_part: bytes, into: Definitions
+    communicator: DefinedCommunicator,
+    kind: int,
+    values: tuple,
+    variable_part: bytes,
+    definitions: Definitions,
 ) -> None:
     """Add members, the name or the end of a communicator."""
     if kind == MEMBERS:
         _, is_remote, first, count = values
         ranks = np.frombuffer(variable_part[: 4 * count], dtype="<i4")
-        into.invalid += len(ranks) < count
+        definitions.invalid += len(ranks) < count
         communicator.members.append((bool(is_remote), first, ranks))
     elif kind == COMMUNICATOR_NAME:
         communicator.name = _text(variable_part[: values[1]])
@@ -356,5 +360,5 @@ def _add_to(
         communicator.calls = min(max(values[3] - 1, 0), _MOST_CALLS)  # without the call that freed it
 
 
-def _text(encoded: bytes) -> str:
-    return encoded.decode("utf-8", errors="replace")
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")

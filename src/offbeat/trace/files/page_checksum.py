@@ -25,39 +25,39 @@ _STATE = ("state", "lanes", "ended_ns", "pages", "lost_count", "lost_because", "
 _CHECKSUMS = ("checksum", "state_checksum")
 
 
-def _mixed(keyed: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """The mixing function of each number; the array is overwritten."""
-    keyed ^= keyed >> _HALF
-    keyed *= _FACTOR
-    keyed ^= keyed >> _HALF
-    keyed *= _FACTOR
-    keyed ^= keyed >> _HALF
-    return keyed
+    words ^= words >> _HALF
+    words *= _FACTOR
+    words ^= words >> _HALF
+    words *= _FACTOR
+    words ^= words >> _HALF
+    return words
 
 
 def _sum(words: NDArray[np.uint64], first: int = 0) -> int:
     """What words of these indices add to a checksum: ``first``, ``first`` + 1 and so on."""
     keys = (np.arange(first + 1, first + 1 + len(words), dtype=np.uint64)) * _STEP
-    return int(_mixed(words + keys).sum(dtype=np.uint64))
+    return int(_mix(words + keys).sum(dtype=np.uint64))
 
 
-def word_counts(published: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def word_counts(state_words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many words and how many templates of each page were written, (n,) each."""
-    words = published & np.uint64((1 << TEMPLATES_SHIFT) - 1)
-    templates = (published >> np.uint64(TEMPLATES_SHIFT)) & np.uint64(
+    words = state_words & np.uint64((1 << TEMPLATES_SHIFT) - 1)
+    templates = (state_words >> np.uint64(TEMPLATES_SHIFT)) & np.uint64(
         (1 << CHECKSUM_SHIFT - TEMPLATES_SHIFT) - 1
     )
     return words.astype(np.int64), templates.astype(np.int64)
 
 
-def published(sums: NDArray[np.uint64], words: NDArray[Any], templates: NDArray[Any]) -> NDArray[np.uint64]:
+def state_words(sums: NDArray[np.uint64], words: NDArray[Any], templates: NDArray[Any]) -> NDArray[np.uint64]:
     """The member ``published`` of pages with these checksums, (n,)."""
     counts = words.astype(np.uint64) | templates.astype(np.uint64) << np.uint64(TEMPLATES_SHIFT)
     return counts | sums >> np.uint64(CHECKSUM_SHIFT) << np.uint64(CHECKSUM_SHIFT)
 
 
 def page_sums(
-    pages: NDArray[np.uint64], words: NDArray[np.int64], templates: NDArray[np.int64], place: Place
+    pages: NDArray[np.uint64], words: NDArray[np.int64], templates: NDArray[np.int64], location: PageLocation
 ) -> NDArray[np.uint64]:
     """The checksums of pages, (n, PAGE_BYTES / 8), of which these numbers of words and templates count."""
     body, header = pages[:, form.PAGE_HEADER_BYTES // 8 :], pages[:, : form.PAGE_HEADER_BYTES // 8]
@@ -66,19 +66,19 @@ def page_sums(
     sums = np.zeros(len(pages), np.uint64)
     # Page by page: what is mixed stays in the first cache, and only the written part is mixed.
     for i, (page, end, begin) in enumerate(zip(body, ends.tolist(), begins.tolist(), strict=True)):
-        sums[i : i + 1] += _mixed(page[:end] + _KEYS[:end]).sum(dtype=np.uint64)
-        sums[i : i + 1] += _mixed(page[begin:] + _KEYS[begin:]).sum(dtype=np.uint64)
+        sums[i : i + 1] += _mix(page[:end] + _KEYS[:end]).sum(dtype=np.uint64)
+        sums[i : i + 1] += _mix(page[begin:] + _KEYS[begin:]).sum(dtype=np.uint64)
     for column, position in (
         (header[:, 0], KIND_WORD),
         (header[:, 3], ORIGIN_WORD),
-        (np.full(len(pages), place.run, np.uint64), RUN_WORD),
-        (np.uint64(place.rank) | place.numbers << _HALF, PLACE_WORD),
+        (np.full(len(pages), location.run, np.uint64), RUN_WORD),
+        (np.uint64(location.rank) | location.numbers << _HALF, PLACE_WORD),
     ):
-        sums += _mixed(column + np.uint64((position + 1) * int(_STEP) % 2**64))
+        sums += _mix(column + np.uint64((position + 1) * int(_STEP) % 2**64))
     return sums
 
 
-class Place(Struct, frozen=True, eq=False):
+class PageLocation(Struct, frozen=True, eq=False):
     """Where pages are: the run and the rank of their file, and their numbers, (n,)."""
 
     run: int
@@ -86,18 +86,18 @@ class Place(Struct, frozen=True, eq=False):
     numbers: NDArray[np.uint64]
 
 
-def write_checksums(pages: NDArray[np.uint64], place: Place) -> None:
+def write_checksums(pages: NDArray[np.uint64], location: PageLocation) -> None:
     """Set the checksums of pages, (n, PAGE_BYTES / 8), whose numbers of words are set."""
     words, templates = word_counts(pages[:, 1])
-    pages[:, 1] = published(page_sums(pages, words, templates, place), words, templates)
+    pages[:, 1] = state_words(page_sums(pages, words, templates, location), words, templates)
 
 
 def header_checksums(header: NDArray[Any]) -> tuple[int, int]:
     """The checksum of the members of a header, (1,), that do not change, and that of those that do."""
     words = np.frombuffer(header.tobytes(), "<u8").copy()
-    changing = words.view(form.HEADER)
+    header_fields = words.view(form.HEADER)
     for name in (*_STATE, *_CHECKSUMS):
-        changing[name] = 0
+        header_fields[name] = 0
     state = [int(header[name][0]) for name in _STATE]
     state[_STATE.index("lost_because")] &= 0xFFFFFFFF
     of_state = np.array([value & 0xFFFFFFFFFFFFFFFF for value in state], np.uint64)

@@ -19,7 +19,7 @@ from offbeat.base.errors import BadInput
 from offbeat.base.reading import map_file, read_part
 from offbeat.base.units import amount
 from offbeat.trace.files import format as form
-from offbeat.trace.files.decode import decoded
+from offbeat.trace.files.decode import decode
 from offbeat.trace.files.format import Definitions, read_page, resolve_collectives
 from offbeat.trace.files.page_checksum import header_checksums
 from offbeat.trace.files.pages import Pages, pages_of, words_of
@@ -35,7 +35,7 @@ _UNKNOWN_END = "ended in an unknown state"
 
 _RECORD_KINDS = (form.RECORDS, form.ENCODED)
 
-_MOST_NAMED = 6
+_MOST_LISTED_PAGES = 6
 """So many damaged pages are named."""
 
 MOST_RANKS = 2**24
@@ -119,13 +119,13 @@ class RankFile(Struct, kw_only=True, eq=False):
 
     def records(self, pages: NDArray[np.int64]) -> NDArray[Any]:
         """The written records of some pages, (n,) of :data:`offbeat.trace.files.format.RECORD`."""
-        return self._written(pages, form.RECORD)
+        return self._entries_of(pages, form.RECORD)
 
     def messages(self, pages: NDArray[np.int64]) -> NDArray[Any]:
         """The written messages of some pages, (n,) of :data:`offbeat.trace.files.format.MESSAGE`."""
-        return self._written(pages, form.MESSAGE)
+        return self._entries_of(pages, form.MESSAGE)
 
-    def _written(self, pages: NDArray[np.int64], kind: np.dtype[Any]) -> NDArray[Any]:
+    def _entries_of(self, pages: NDArray[np.int64], kind: np.dtype[Any]) -> NDArray[Any]:
         """The written entries of a kind of some pages, (n,)."""
         breaks = np.flatnonzero(np.diff(pages) != 1) + 1
         parts = [
@@ -148,16 +148,16 @@ class RankFile(Struct, kw_only=True, eq=False):
         """The records or messages of a page."""
         words, templates = int(self.pages.words[number]), int(self.pages.templates[number])
         if self.pages.kind[number] == form.ENCODED:
-            return decoded(page, words, templates)
-        stored = kind
-        if kind == form.RECORD and self.header.version < form.CHECKED_SINCE:
-            stored = form.RECORD_BEFORE_5
+            return decode(page, words, templates)
+        stored_kind = kind
+        if kind == form.RECORD and self.header.version < form.FIRST_VERSION_WITH_CHECKSUMS:
+            stored_kind = form.RECORD_BEFORE_5
         body = page[form.PAGE_HEADER_BYTES // 8 :].view(np.uint8)
-        entries = body[: 8 * words // stored.itemsize * stored.itemsize].view(stored)
-        if stored == kind:
+        entries = body[: 8 * words // stored_kind.itemsize * stored_kind.itemsize].view(stored_kind)
+        if stored_kind == kind:
             return entries
         complete = np.zeros(len(entries), kind)
-        for name in stored.names or ():
+        for name in stored_kind.names or ():
             complete[name] = entries[name]
         return complete
 
@@ -165,16 +165,16 @@ class RankFile(Struct, kw_only=True, eq=False):
 def open_file(path: Path) -> RankFile:
     """Open a file of a trace. Raises :class:`BadInput` for an unreadable file."""
     try:
-        mapped = np.frombuffer(map_file(path, MOST_BYTES), np.uint8)
+        contents = np.frombuffer(map_file(path, MOST_BYTES), np.uint8)
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror or error}") from error
-    header = _header(path, mapped)
+    header = _header(path, contents)
     faults = [] if header.state == form.FINALIZED else [ENDINGS.get(header.state, _UNKNOWN_END)]
-    pages = pages_of(path, mapped, header.version, header.run, header.rank)
+    pages = pages_of(path, contents, header.version, header.run, header.rank)
     definitions = Definitions()
     for number in np.flatnonzero(pages.kind == form.DEFINITIONS).tolist():
         start = number * form.PAGE_BYTES + form.PAGE_HEADER_BYTES
-        read_page(mapped[start : start + 8 * int(pages.words[number])].tobytes(), definitions)
+        read_page(contents[start : start + 8 * int(pages.words[number])].tobytes(), definitions)
     resolve_collectives(definitions)
     return RankFile(
         path=path,
@@ -183,27 +183,27 @@ def open_file(path: Path) -> RankFile:
         pages=pages,
         lanes=pages.of_lanes(*_RECORD_KINDS),
         message_lanes=pages.of_lanes(form.MESSAGES),
-        faults=faults + _faults(path, mapped, pages, definitions, header),
-        size_bytes=len(mapped),
+        faults=faults + _faults(path, contents, pages, definitions, header),
+        size_bytes=len(contents),
     )
 
 
-def _header(path: Path, mapped: NDArray[np.uint8]) -> Header:
+def _header(path: Path, contents: NDArray[np.uint8]) -> Header:
     """The header. Raises :class:`BadInput` for another kind or version of file."""
-    if len(mapped) >= len(form.MAGIC) and mapped[: len(form.MAGIC)].tobytes() != form.MAGIC:
-        is_empty = not mapped[: form.PAGE_BYTES].any()
+    if len(contents) >= len(form.MAGIC) and contents[: len(form.MAGIC)].tobytes() != form.MAGIC:
+        is_empty = not contents[: form.PAGE_BYTES].any()
         problem = "is empty: its process ended during MPI_Init" if is_empty else "is not an offbeat trace"
         raise BadInput(f"{path} {problem}")
-    if len(mapped) < form.HEADER.itemsize:
-        raise BadInput(f"{path} is truncated within its header, after {amount(len(mapped), 'byte')}")
-    whole = mapped[: form.HEADER.itemsize].view(form.HEADER)
+    if len(contents) < form.HEADER.itemsize:
+        raise BadInput(f"{path} is truncated within its header, after {amount(len(contents), 'byte')}")
+    whole = contents[: form.HEADER.itemsize].view(form.HEADER)
     raw = whole[0]
     if not 1 <= raw["version"] <= form.VERSION:
         raise BadInput(
             f"{path} has format version {raw['version']}; this offbeat reads versions up to {form.VERSION}:"
             " read it with the offbeat that recorded it"
         )
-    is_checked = raw["version"] >= form.CHECKED_SINCE
+    is_checked = raw["version"] >= form.FIRST_VERSION_WITH_CHECKSUMS
     if is_checked and header_checksums(whole)[0] != raw["checksum"]:
         raise BadInput(f"{path} has a damaged header: it does not match its checksum")
     sizes = (int(raw["page_bytes"]), int(raw["page_header_bytes"]), int(raw["record_bytes"]))
@@ -231,28 +231,33 @@ _LOSS_REASONS = {
 
 
 def _faults(
-    path: Path, mapped: NDArray[np.uint8], pages: Pages, definitions: Definitions, header: Header
+    path: Path, contents: NDArray[np.uint8], pages: Pages, definitions: Definitions, header: Header
 ) -> list[str]:
     """The defects of a file, without how its process ended."""
     faults = []
-    if len(mapped) % form.PAGE_BYTES:
+    if len(contents) % form.PAGE_BYTES:
         faults.append("the file is truncated in the middle of a page")
     if not header.has_state:
         faults.append(
             f"the part of the header of {path.name} that says how the process ended is damaged, or the"
             " process was killed while it changed that part"
         )
-    if (header.state != form.RUNNING or header.version >= form.CHECKED_SINCE) and pages.used < header.pages:
-        missing = header.pages - pages.used
+    if (
+        header.state != form.RUNNING or header.version >= form.FIRST_VERSION_WITH_CHECKSUMS
+    ) and pages.page_count < header.pages:
+        missing_pages = header.pages - pages.page_count
         faults.append(
-            f"{amount(missing, 'page')} of {header.pages} {'is' if missing == 1 else 'are'} missing or never"
-            " written"
+            f"{amount(missing_pages, 'page')} of {header.pages} {'is' if missing_pages == 1 else 'are'}"
+            " missing or never written"
         )
-    if pages.damaged:
-        places = ", ".join(str(number * form.PAGE_BYTES) for number in pages.damaged[:_MOST_NAMED])
-        more = ", ..." if len(pages.damaged) > _MOST_NAMED else ""
+    if pages.damaged_pages:
+        offsets = ", ".join(
+            str(number * form.PAGE_BYTES) for number in pages.damaged_pages[:_MOST_LISTED_PAGES]
+        )
+        more = ", ..." if len(pages.damaged_pages) > _MOST_LISTED_PAGES else ""
         faults.append(
-            f"{amount(len(pages.damaged), 'damaged page')} of {path.name} left out, at byte {places}{more}"
+            f"{amount(len(pages.damaged_pages), 'damaged page')} of {path.name} left out, at byte"
+            f" {offsets}{more}"
         )
     if pages.cut:
         faults.append("the process was killed while it recorded a call, which is left out")

@@ -38,7 +38,7 @@ class RankWriter:
         self._header = dict(header) | {"rank": rank, "lanes": 1, "state": form.RUNNING}
         self._pages = 1 + len(pages) // form.PAGE_BYTES
         self._last: dict[int, _LastPage] = {}
-        self.path.write_bytes(self._head() + self._checksummed(pages, 1))
+        self.path.write_bytes(self._head() + self._with_checksums(pages, 1))
 
     def append(self, *parts: NDArray[Any]) -> None:
         """Append messages and records: ``MESSAGE`` and ``RECORD`` of :mod:`offbeat.trace.files.format`."""
@@ -79,17 +79,17 @@ class RankWriter:
         self._last[kind] = _LastPage(self._pages - 1, rows[len(rows) - in_last :].copy())
 
     def _write_pages(self, descriptor: int, rows: NDArray[Any], first: int) -> None:
-        _write(descriptor, self._checksummed(encode.row_pages(rows), first), first * form.PAGE_BYTES)
+        _write(descriptor, self._with_checksums(encode.row_pages(rows), first), first * form.PAGE_BYTES)
 
-    def _checksummed(self, pages: bytes, first: int) -> bytes:
-        return encode.checksummed(pages, int(self._header.get("run", 0)), int(self._header["rank"]), first)
+    def _with_checksums(self, pages: bytes, first: int) -> bytes:
+        return encode.with_checksums(pages, int(self._header.get("run", 0)), int(self._header["rank"]), first)
 
 
 def _write(descriptor: int, data: bytes, position: int) -> None:
     unwritten = memoryview(data)
     while unwritten:
-        written = os.pwrite(descriptor, unwritten, position)
-        unwritten, position = unwritten[written:], position + written
+        count = os.pwrite(descriptor, unwritten, position)
+        unwritten, position = unwritten[count:], position + count
 
 
 def file_bytes(definitions: Iterable[bytes], messages: int, records: int) -> int:

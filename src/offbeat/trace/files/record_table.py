@@ -122,7 +122,7 @@ KINDS = (
     *("probe", "requests", "poll", "mark"),
 )
 MOMENTS = ("call", "issue", "start", "completion")
-COMPLETED_BY = (
+COMPLETING_FUNCTIONS = (
     *("", "wait", "waitall", "waitany", "waitsome"),
     *("test", "testall", "testany", "testsome", "request_free"),
 )
@@ -143,45 +143,45 @@ def pieces(
     trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """Frames with COLUMNS, by rank, then lane, then in the order of exits; ``ranks`` selects some."""
-    done = 0
+    record_count = 0
     for of_rank in _ranks(trace, ranks):
         for lane, pages in _parts(of_rank.file.lanes, of_rank.file.records_a_page):
             records = of_rank.file.records(pages)
             yield of_rank.frame(lane, records)
-            done += len(records)
+            record_count += len(records)
             if on_progress is not None:
-                on_progress(done, trace.most_records)
+                on_progress(record_count, trace.most_records)
 
 
 def message_pieces(
     trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[pl.DataFrame]:
     """Frames with MESSAGE_COLUMNS, by rank, then lane, then in the order of exits."""
-    done = 0
+    message_count = 0
     for of_rank in _ranks(trace, ranks):
         calls: dict[int, CallTimes] = {}
         for lane, pages in _parts(of_rank.file.message_lanes, form.MESSAGES_A_PAGE):
             messages = of_rank.file.messages(pages)
             yield of_rank.message_frame(lane, messages, calls.setdefault(lane, CallTimes()))
-            done += len(messages)
+            message_count += len(messages)
             if on_progress is not None:
-                on_progress(done, trace.most_messages)
+                on_progress(message_count, trace.most_messages)
 
 
 def rows_in_order(
     trace: Trace, *, ranks: Sequence[int] | None = None, on_progress: Progress | None = None
 ) -> Iterator[dict[str, Any]]:
     """Rows of both tables, by rank, then lane, then in the order of exits; only messages have a ``kind``."""
-    done, most = 0, trace.most_records + trace.most_messages
+    row_count, most_rows = 0, trace.most_records + trace.most_messages
     for of_rank in _ranks(trace, ranks):
         file = of_rank.file
         for lane in sorted(file.lanes.keys() | file.message_lanes.keys()):
             tables = (_record_rows(of_rank, lane), _message_rows(of_rank, lane))
             for row in heapq.merge(*tables, key=lambda row: row["exit_ns"]):
                 yield row
-                done += 1
-                if on_progress is not None and done % form.RECORDS_A_PAGE == 0:
-                    on_progress(done, most)
+                row_count += 1
+                if on_progress is not None and row_count % form.RECORDS_A_PAGE == 0:
+                    on_progress(row_count, most_rows)
 
 
 def _record_rows(of_rank: _OfRank, lane: int) -> Iterator[dict[str, Any]]:
@@ -220,14 +220,14 @@ class _Whole:
     def __init__(self, trace: Trace) -> None:
         self._trace = trace
         self.origin_ns = origin_ns(trace)
-        self.labels = {one.index: one.label for one in trace.communicators.all}
-        self.sizes = np.array([one.size for one in trace.communicators.all] or [0])
+        self.labels = {one.index: one.label for one in trace.communicators.table}
+        self.sizes = np.array([one.size for one in trace.communicators.table] or [0])
         self._sites: dict[int, str] = {}
 
     def sites(self) -> dict[int, str]:
         """The text of every site so far, by its number."""
         first = len(self._sites)
-        new_sites = self._trace.sites.all[first:]
+        new_sites = self._trace.sites.sites[first:]
         self._sites |= {first + place: one.path for place, one in enumerate(new_sites)}
         return self._sites
 
@@ -243,18 +243,18 @@ class _OfRank:
         self._sizes = MessageSizes(file)
         self._ids = trace.communicators.index_of_ids(file)
         last = max(file.definitions.functions, default=0) + 1
-        self._known = np.array([one in file.definitions.functions for one in range(last + 1)])
+        self._is_defined = np.array([one in file.definitions.functions for one in range(last + 1)])
 
     def frame(self, lane: int, records: NDArray[Any]) -> pl.DataFrame:
         """Records of one lane, without invalid ones."""
         records = records[self._is_sound(records)]
         definitions, flags = self.file.definitions, records["flags"]
         collectives = {place: one.collective for place, one in definitions.functions.items()}
-        values = self._what(lane, records) | self._when(records)
+        values = self._call_values(lane, records) | self._when(records)
         values |= {name: records[name] for name in ("sequence", "root")} | {
             "collective": _texts(records["function"], collectives),
             "bytes": self._sizes.sizes(records),
-            "sent_bytes": self._sizes.sent(records),
+            "sent_bytes": self._sizes.sent_bytes(records),
             "blocks": records["blocks"],
             "empty_blocks": records["empty_blocks"],
             "largest_block_bytes": np.minimum(records["largest_bytes"], 2**63 - 1),
@@ -262,7 +262,7 @@ class _OfRank:
             "commutes": (flags & form.COMMUTES) != 0,
             "in_place": (flags & form.IN_PLACE) != 0,
         }
-        return _typed(values, COLUMNS)
+        return _frame(values, COLUMNS)
 
     def message_frame(self, lane: int, messages: NDArray[Any], calls: CallTimes) -> pl.DataFrame:
         """Messages of one lane, without invalid ones."""
@@ -270,7 +270,7 @@ class _OfRank:
         kinds, flags = messages["kind"], messages["flags"]
         is_poll, is_transfer = kinds == form.POLL, (kinds == form.SEND) | (kinds == form.RECEIVE)
         partition = messages["partition"]
-        values = self._what(lane, messages) | self._when(messages)
+        values = self._call_values(lane, messages) | self._when(messages)
         values |= {name: messages[name] for name in ("request", "peer", "tag")} | {
             "kind": _texts(kinds, dict(enumerate(KINDS))),
             "any_source": (flags & form.ANY_SOURCE) != 0,
@@ -285,11 +285,11 @@ class _OfRank:
             "spent_ns": calls.spent_ns(messages),
             "cancelled": (flags & form.CANCELLED) != 0,
         }
-        return _typed(values, MESSAGE_COLUMNS)
+        return _frame(values, MESSAGE_COLUMNS)
 
     def _is_sound_message(self, messages: NDArray[Any]) -> NDArray[np.bool_]:
         """Which messages are possible."""
-        sizes = self._whole.sizes[self._within(messages)]
+        sizes = self._whole.sizes[self._communicator_index(messages)]
         has_no_communicator = is_without_communicator(messages)
         is_sound = (messages["kind"] >= form.SEND) & (messages["kind"] <= form.MARK)
         is_sound &= (messages["peer"] >= form.PEER_PROC_NULL) & (
@@ -300,23 +300,23 @@ class _OfRank:
             is_sound & self._is_sound(messages, has_no_communicator) & (messages["partition"] >= 0)
         )
 
-    def _within(self, entries: NDArray[Any]) -> NDArray[np.int32]:
+    def _communicator_index(self, entries: NDArray[Any]) -> NDArray[np.int32]:
         """The index of each communicator, -1 if it is not defined."""
         return self._ids[np.minimum(entries["communicator"], len(self._ids) - 1)]
 
     def _is_sound(self, entries: NDArray[Any], may_lack_communicator: Any = False) -> NDArray[np.bool_]:
         """Which records or messages have a known communicator and function, and possible times and sizes."""
-        has_known_function = self._known[
-            np.minimum(entries["function"].astype(np.int32), len(self._known) - 1)
+        has_known_function = self._is_defined[
+            np.minimum(entries["function"].astype(np.int32), len(self._is_defined) - 1)
         ]
         is_possible = (entries["exit_ns"] >= entries["enter_ns"]) & (entries["bytes"] < 2**62)
-        has_communicator = (self._within(entries) >= 0) | may_lack_communicator
+        has_communicator = (self._communicator_index(entries) >= 0) | may_lack_communicator
         return np.asarray(has_communicator & has_known_function & is_possible)
 
-    def _what(self, lane: int, entries: NDArray[Any]) -> dict[str, Any]:
+    def _call_values(self, lane: int, entries: NDArray[Any]) -> dict[str, Any]:
         """The columns that identify the process, the communicator, the call and its site."""
         header, definitions = self.file.header, self.file.definitions
-        within = self._within(entries)
+        communicator_index = self._communicator_index(entries)
         sites = self._sites.numbers(entries["address"])
         functions = {place: one.name for place, one in definitions.functions.items()}
         datatypes = {place: name or f"derived {place}" for place, name in definitions.datatypes.items()}
@@ -324,9 +324,9 @@ class _OfRank:
             "rank": np.full(len(entries), header.rank, dtype=np.int32),
             "host": [header.host] * len(entries),
             "lane": np.full(len(entries), lane, dtype=np.int32),
-            "communicator": _texts(within, self._whole.labels),
-            "communicator_index": within,
-            "processes": np.where(within >= 0, self._whole.sizes[within], 0),
+            "communicator": _texts(communicator_index, self._whole.labels),
+            "communicator_index": communicator_index,
+            "processes": np.where(communicator_index >= 0, self._whole.sizes[communicator_index], 0),
             "function": _texts(entries["function"], functions),
             "round": entries["round"],
             "site": _texts(sites, self._whole.sites()),
@@ -339,7 +339,7 @@ class _OfRank:
         flags, origin = records["flags"], self._whole.origin_ns
         return {
             "moment": _texts(flags & form.PHASE, dict(enumerate(MOMENTS))),
-            "completed_by": _texts(flags >> form.BY_SHIFT, dict(enumerate(COMPLETED_BY))),
+            "completed_by": _texts(flags >> form.BY_SHIFT, dict(enumerate(COMPLETING_FUNCTIONS))),
             "enter_ns": self._clock.shared_ns(records["enter_ns"]) - origin,
             "exit_ns": self._clock.shared_ns(records["exit_ns"]) - origin,
             "bound_ns": self._clock.bound_ns(records["enter_ns"]),
@@ -351,7 +351,7 @@ def _only(values: NDArray[Any], is_valid: NDArray[np.bool_]) -> pl.Series:
     return pl.Series(values).set(pl.Series(~is_valid), None)
 
 
-def _typed(values: dict[str, Any], columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:
+def _frame(values: dict[str, Any], columns: dict[str, tuple[type[pl.DataType], str]]) -> pl.DataFrame:
     """A frame with exactly these columns, of their types."""
     return pl.DataFrame(
         {name: pl.Series(name, values[name]).cast(dtype) for name, (dtype, _) in columns.items()}

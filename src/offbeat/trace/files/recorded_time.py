@@ -95,11 +95,11 @@ def _window(file: RankFile, first_ns: int, times_ns: tuple[int, int, int]) -> tu
     ``times_ns`` are the begin and the end of the run, and the last exit.
     """
     begin_ns, end_ns, last_ns = times_ns
-    found = _WINDOW.search(file.header.sampling)
-    if found is None:
+    window_match = _WINDOW.search(file.header.sampling)
+    if window_match is None:
         return begin_ns, end_ns
-    from_ns = min(max(begin_ns, first_ns + round(float(found[1]) * 1e9)), end_ns)
-    until_ns = first_ns + round(float(found[2]) * 1e9) if found[2] else end_ns
+    from_ns = min(max(begin_ns, first_ns + round(float(window_match[1]) * 1e9)), end_ns)
+    until_ns = first_ns + round(float(window_match[2]) * 1e9) if window_match[2] else end_ns
     return from_ns, max(from_ns, min(end_ns, max(until_ns, last_ns)))
 
 
@@ -117,16 +117,16 @@ def _lane_ends_ns(file: RankFile) -> list[int]:
 def _pauses(marks: Sequence[tuple[int, int]], end_ns: int) -> list[tuple[int, int]]:
     """Begin and end of each pause."""
     pauses: list[tuple[int, int]] = []
-    paused_at: int | None = None
+    pause_start_ns: int | None = None
     for at_ns, level in marks:
-        if level == PAUSE and paused_at is None:
-            paused_at = at_ns
-        elif level == RESUME and paused_at is not None:
-            pauses.append((paused_at, at_ns))
-            paused_at = None
-    return pauses if paused_at is None else [*pauses, (paused_at, end_ns)]
+        if level == PAUSE and pause_start_ns is None:
+            pause_start_ns = at_ns
+        elif level == RESUME and pause_start_ns is not None:
+            pauses.append((pause_start_ns, at_ns))
+            pause_start_ns = None
+    return pauses if pause_start_ns is None else [*pauses, (pause_start_ns, end_ns)]
 
 
 def _unpaused_ns(from_ns: int, until_ns: int, pauses: Sequence[tuple[int, int]]) -> int:
-    paused = sum(max(min(until_ns, end) - max(from_ns, begin), 0) for begin, end in pauses)
-    return max(until_ns - from_ns - paused, 0)
+    paused_ns = sum(max(min(until_ns, end) - max(from_ns, begin), 0) for begin, end in pauses)
+    return max(until_ns - from_ns - paused_ns, 0)

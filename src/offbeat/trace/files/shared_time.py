@@ -25,15 +25,15 @@ class RankClock:
         self, points: Sequence[ClockPoint], drift_limit: float, wander: float, stamps_wrong_ns: int = 0
     ) -> None:
         last = {point.local_ns: point for point in points}
-        ordered = [last[local_ns] for local_ns in sorted(last)]
-        self._local0 = ordered[0].local_ns
-        self._offset0 = ordered[0].shared_ns - ordered[0].local_ns
-        self._local = np.array([point.local_ns - self._local0 for point in ordered], dtype=np.float64)
-        offsets = [point.shared_ns - point.local_ns - self._offset0 for point in ordered]
+        sorted_points = [last[local_ns] for local_ns in sorted(last)]
+        self._local0 = sorted_points[0].local_ns
+        self._offset0 = sorted_points[0].shared_ns - sorted_points[0].local_ns
+        self._local = np.array([point.local_ns - self._local0 for point in sorted_points], dtype=np.float64)
+        offsets = [point.shared_ns - point.local_ns - self._offset0 for point in sorted_points]
         self._offsets = np.array(offsets, dtype=np.float64)
-        self._bounds = np.array([point.bound_ns for point in ordered], dtype=np.float64)
-        self._rates = (ordered[0].rate, ordered[-1].rate)
-        self._are_shared = np.array([point.is_shared for point in ordered])
+        self._bounds = np.array([point.bound_ns for point in sorted_points], dtype=np.float64)
+        self._rates = (sorted_points[0].rate, sorted_points[-1].rate)
+        self._are_shared = np.array([point.is_shared for point in sorted_points])
         self._drift_limit, self._wander = drift_limit, wander
         self._stamps_wrong_ns = stamps_wrong_ns
         self._is_same = bool(self._are_shared.all() and not offsets[0] and not self._bounds.any())
@@ -43,37 +43,37 @@ class RankClock:
         """Shared times of local times, (n,), rounded to nanoseconds."""
         if self._is_plain:
             return local_ns
-        at = (local_ns - self._local0).astype(np.float64)
-        offsets = np.interp(at, self._local, self._offsets)
-        before, after = at < self._local[0], at > self._local[-1]
-        if before.any():
-            offsets[before] += (at[before] - self._local[0]) * self._rates[0]
-        if after.any():
-            offsets[after] += (at[after] - self._local[-1]) * self._rates[1]
+        local_times_ns = (local_ns - self._local0).astype(np.float64)
+        offsets = np.interp(local_times_ns, self._local, self._offsets)
+        is_before, is_after = local_times_ns < self._local[0], local_times_ns > self._local[-1]
+        if is_before.any():
+            offsets[is_before] += (local_times_ns[is_before] - self._local[0]) * self._rates[0]
+        if is_after.any():
+            offsets[is_after] += (local_times_ns[is_after] - self._local[-1]) * self._rates[1]
         return local_ns + self._offset0 + np.rint(offsets).astype(np.int64)
 
     def bound_ns(self, local_ns: NDArray[np.int64]) -> NDArray[np.float64]:
         """Upper limit of the error of :meth:`shared_ns`, (n,) in ns."""
         if self._is_same:
             return np.full(len(local_ns), float(self._stamps_wrong_ns))
-        at = (local_ns - self._local0).astype(np.float64)
-        bounds = np.interp(at, self._local, self._bounds) + self._stamps_wrong_ns
-        bounds += self._widening(at)
-        for end, beyond in ((0, at < self._local[0]), (-1, at > self._local[-1])):
-            if beyond.any() and not self._are_shared[end]:
-                bounds[beyond] += np.abs(at[beyond] - self._local[end]) * self._drift_limit
+        local_times_ns = (local_ns - self._local0).astype(np.float64)
+        bounds = np.interp(local_times_ns, self._local, self._bounds) + self._stamps_wrong_ns
+        bounds += self._bound_growth_ns(local_times_ns)
+        for end, is_beyond in ((0, local_times_ns < self._local[0]), (-1, local_times_ns > self._local[-1])):
+            if is_beyond.any() and not self._are_shared[end]:
+                bounds[is_beyond] += np.abs(local_times_ns[is_beyond] - self._local[end]) * self._drift_limit
         return bounds
 
-    def _widening(self, at: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _bound_growth_ns(self, local_times_ns: NDArray[np.float64]) -> NDArray[np.float64]:
         """Error by a changing rate between two points: wander · d² / 8; 0 if both read the same clock."""
         if len(self._local) < 2:
-            return np.zeros(len(at))
+            return np.zeros(len(local_times_ns))
         gaps = np.diff(self._local)
         is_exact = self._are_shared & (self._bounds == 0)
         wide = np.where(is_exact[:-1] & is_exact[1:], 0.0, self._wander * gaps * gaps / 8)
-        place = np.searchsorted(self._local, at, side="right") - 1
-        inside = (place >= 0) & (place < len(gaps))
-        return np.where(inside, wide[np.clip(place, 0, len(gaps) - 1)], 0.0)
+        interval = np.searchsorted(self._local, local_times_ns, side="right") - 1
+        is_inside = (interval >= 0) & (interval < len(gaps))
+        return np.where(is_inside, wide[np.clip(interval, 0, len(gaps) - 1)], 0.0)
 
 
 class Clocks:
@@ -102,16 +102,18 @@ class Clocks:
             for header, clock in zip(headers, self.of_file, strict=True)
             if clock is not None and header.source in SYSTEM_SOURCES
         }
-        without = []
-        for place, header in enumerate(headers):
-            if self.of_file[place] is None:
-                self.of_file[place] = system_clocks.get((header.host, header.source))
-                if self.of_file[place] is None:
-                    without.append(header.rank)
-        if without:
-            ranks = ", ".join(map(str, without[:8])) + (", ..." if len(without) > 8 else "")
-            noun = "Rank" if len(without) == 1 else "Ranks"
-            verb = "has" if len(without) == 1 else "have"
+        ranks_without_clock = []
+        for number, header in enumerate(headers):
+            if self.of_file[number] is None:
+                self.of_file[number] = system_clocks.get((header.host, header.source))
+                if self.of_file[number] is None:
+                    ranks_without_clock.append(header.rank)
+        if ranks_without_clock:
+            ranks = ", ".join(map(str, ranks_without_clock[:8])) + (
+                ", ..." if len(ranks_without_clock) > 8 else ""
+            )
+            noun = "Rank" if len(ranks_without_clock) == 1 else "Ranks"
+            verb = "has" if len(ranks_without_clock) == 1 else "have"
             self.notes.append(
                 f"{noun} {ranks} {verb} no clock points and cannot be compared with other ranks: ignored"
             )
@@ -120,13 +122,13 @@ class Clocks:
         """Use one offset per node, from its first rank: ranks of a node remain exactly comparable."""
         offsets: dict[tuple[str, str], int] = {}
         hosts = {header.host for header in headers}
-        for place, header in enumerate(headers):
+        for number, header in enumerate(headers):
             key = (header.host, header.source)
             if header.source not in SYSTEM_SOURCES:
                 key = (header.host, f"{header.source} of rank {header.rank}")
             offset = offsets.setdefault(key, header.began_unix_ns - header.began_ns)
             point = ClockPoint(header.began_ns, header.began_ns + offset, 0, 0.0, True)
-            self.of_file[place] = RankClock(
+            self.of_file[number] = RankClock(
                 [point], header.drift_limit, header.wander, header.stamps_wrong_ns
             )
         if len(offsets) > 1:

@@ -22,7 +22,7 @@ from offbeat.trace.files.format import Function
 from offbeat.trace.files.rank_file import Header, RankFile, open_file
 from offbeat.trace.files.shared_time import Clocks
 
-SPAWNED = "spawned-"
+SPAWNED_PREFIX = "spawned-"
 """Beginning of the names of folders with traces of processes that MPI spawned; of files in early traces."""
 
 Progress = Callable[[int, int], None]
@@ -37,7 +37,7 @@ class FunctionNumbers:
         for function_id, number in numbers.items():
             self._numbers[function_id] = number
 
-    def of(self, entries: NDArray[Any]) -> NDArray[np.int32]:
+    def indices(self, entries: NDArray[Any]) -> NDArray[np.int32]:
         """The function of each record or message, (n,); -1 for ids that the file does not define."""
         ids = entries["function"].astype(np.int32)
         return self._numbers[np.minimum(ids, len(self._numbers) - 1)]
@@ -85,7 +85,7 @@ class Trace:
         return any(file.header.has_messages for file in self.files)
 
     @property
-    def every(self) -> int:
+    def sampling_interval(self) -> int:
         """N where every Nth call on each communicator was recorded; 1 without sampling."""
         return max(max(file.header.period for file in self.files), 1)
 
@@ -95,8 +95,8 @@ class Trace:
 
     def function_numbers(self, file: RankFile) -> FunctionNumbers:
         """The functions of one file's records and messages as indices into :attr:`functions`."""
-        defined = file.definitions.functions
-        return FunctionNumbers({number: self.function_number(one.name) for number, one in defined.items()})
+        functions = file.definitions.functions
+        return FunctionNumbers({number: self.function_number(one.name) for number, one in functions.items()})
 
     def sites_of(self, file: RankFile) -> AddressResolver:
         """Resolves the return addresses of a file to call sites."""
@@ -119,14 +119,14 @@ def open_trace(directory: Path) -> Trace:
     if not files:
         more = f" (and {amount(len(faults) - 1, 'file')} more)" if len(faults) > 1 else ""
         raise BadInput(f"no file of the trace {directory} can be read: {faults[0]}{more}")
-    files, others = _of_one_run(files)
-    notes = [*faults, *others, *_spawned(Path(directory)), *_missing(files), *_damages(files)]
+    files, run_notes = _of_one_run(files)
+    notes = [*faults, *run_notes, *_spawned_notes(Path(directory)), *_missing_notes(files), *_damages(files)]
     return Trace(Path(directory), files, notes)
 
 
-def _spawned(directory: Path) -> list[str]:
+def _spawned_notes(directory: Path) -> list[str]:
     """The processes that MPI spawned, whose traces are in folders of their own."""
-    folders = [path.parent for path in sorted(directory.glob(f"{SPAWNED}*/*{SUFFIX}"))]
+    folders = [path.parent for path in sorted(directory.glob(f"{SPAWNED_PREFIX}*/*{SUFFIX}"))]
     ranks = {folder: folders.count(folder) for folder in folders}
     return [
         f"{amount(count, 'rank')} that MPI_Comm_spawn started: a trace of its own, {folder}"
@@ -137,7 +137,7 @@ def _spawned(directory: Path) -> list[str]:
 def _paths(directory: Path) -> list[Path]:
     try:
         paths = sorted(path for path in directory.iterdir() if path.suffix == SUFFIX)
-        paths = [path for path in paths if not path.name.startswith(SPAWNED)] or paths
+        paths = [path for path in paths if not path.name.startswith(SPAWNED_PREFIX)] or paths
     except OSError as error:
         problem = "is not a folder" if error.errno == errno.ENOTDIR else f"cannot be read: {error.strerror}"
         raise BadInput(
@@ -158,23 +158,29 @@ def _of_one_run(files: list[RankFile]) -> tuple[list[RankFile], list[str]]:
         runs.setdefault((file.header.run, file.header.size), {}).setdefault(file.header.rank, file)
     run = max(runs, key=lambda one: (len(runs[one]), max(f.header.began_unix_ns for f in runs[one].values())))
     by_rank = runs[run]
-    others = [file for file in files if (file.header.run, file.header.size) != run]
-    repeated = sorted({f.header.rank for f in files if f not in others and by_rank[f.header.rank] is not f})
-    notes = [f"{amount(len(others), 'file')} of another run in the folder: ignored"] if others else []
-    if repeated:
-        notes.append(f"{_ranks_text(repeated)}: there is more than one file; the first by name is read")
+    other_files = [file for file in files if (file.header.run, file.header.size) != run]
+    duplicate_ranks = sorted(
+        {f.header.rank for f in files if f not in other_files and by_rank[f.header.rank] is not f}
+    )
+    notes = (
+        [f"{amount(len(other_files), 'file')} of another run in the folder: ignored"] if other_files else []
+    )
+    if duplicate_ranks:
+        notes.append(
+            f"{_ranks_text(duplicate_ranks)}: there is more than one file; the first by name is read"
+        )
     return [by_rank[rank] for rank in sorted(by_rank)], notes
 
 
-def _missing(files: Sequence[RankFile]) -> list[str]:
+def _missing_notes(files: Sequence[RankFile]) -> list[str]:
     """Ranks without a file, by OFFBEAT_TRACE_RANKS or by loss."""
     size = max(file.header.size for file in files)
-    missing = sorted(set(range(size)) - {file.header.rank for file in files})
-    if not missing:
+    missing_ranks = sorted(set(range(size)) - {file.header.rank for file in files})
+    if not missing_ranks:
         return []
     reason = ", by OFFBEAT_TRACE_RANKS" if "OFFBEAT_TRACE_RANKS" in files[0].header.sampling else ""
     return [
-        f"{len(missing)} of {size} ranks have no file ({spans(missing)}){reason}:"
+        f"{len(missing_ranks)} of {size} ranks have no file ({spans(missing_ranks)}){reason}:"
         " arrivals are those of the other ranks"
     ]
 
@@ -189,9 +195,9 @@ def _damages(files: Sequence[RankFile]) -> list[str]:
             if note.startswith(form.MEMORY_DOMAIN_NOTE):
                 continue
             ranks.setdefault(note, []).append(file.header.rank)
-    every = len(files)
+    file_count = len(files)
     return [
-        f"{'all ranks' if len(of) == every and every > 1 else _ranks_text(of)}: {fault}"
+        f"{'all ranks' if len(of) == file_count and file_count > 1 else _ranks_text(of)}: {fault}"
         for fault, of in ranks.items()
     ]
 
@@ -200,7 +206,7 @@ def _ranks_text(ranks: Sequence[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {spans(ranks)}"
 
 
-def spans(ranks: Sequence[int], most: int = 6) -> str:
+def spans(ranks: Sequence[int], most_ranges: int = 6) -> str:
     """Ascending numbers as ranges: ``0-3, 7, 9-11``."""
     parts: list[list[int]] = []
     for rank in ranks:
@@ -209,7 +215,7 @@ def spans(ranks: Sequence[int], most: int = 6) -> str:
         else:
             parts.append([rank])
     ranges = [str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts]
-    return ", ".join(ranges[:most]) + (", ..." if len(ranges) > most else "")
+    return ", ".join(ranges[:most_ranges]) + (", ..." if len(ranges) > most_ranges else "")
 
 
 def _functions(files: Sequence[RankFile]) -> list[Function]:
@@ -221,14 +227,15 @@ def _functions(files: Sequence[RankFile]) -> list[Function]:
 class ReadProgress(ProgressBar):
     """Shows how much of a trace was read; a context manager."""
 
-    def __init__(self, doing: str, console: Console | None = None) -> None:
-        super().__init__(doing, console, counts=False)
-        self._doing = doing
+    def __init__(self, activity: str, console: Console | None = None) -> None:
+        super().__init__(activity, console, counts=False)
+        self._activity = activity
 
-    def show_records(self, done: int, most: int) -> None:
-        """Show the share of the trace that was read; ``most`` is an upper limit of the number of records."""
-        self.update(done_count=done, total=max(most, 1))
-        self.print_periodically(f"{self._doing}: {done / max(most, 1):.0%}")
+    def show_records(self, record_count: int, most_records: int) -> None:
+        """Show the share of the trace that was read; ``most_records`` is an upper limit of the number of
+        records."""
+        self.update(done_count=record_count, total=max(most_records, 1))
+        self.print_periodically(f"{self._activity}: {record_count / max(most_records, 1):.0%}")
 
 
 class ProgressOfBoth:
@@ -238,12 +245,12 @@ class ProgressOfBoth:
         self._on_progress, self._records = on_progress, trace.most_records
         self._total = trace.most_records + trace.most_messages
 
-    def records(self, done: int, _most: int) -> None:
-        """Report that ``done`` records were read."""
+    def records(self, record_count: int, _most_records: int) -> None:
+        """Report that ``record_count`` records were read."""
         if self._on_progress:
-            self._on_progress(done, self._total)
+            self._on_progress(record_count, self._total)
 
-    def messages(self, done: int, _most: int) -> None:
-        """Report that all records and ``done`` messages were read."""
+    def messages(self, message_count: int, _most_messages: int) -> None:
+        """Report that all records and ``message_count`` messages were read."""
         if self._on_progress:
-            self._on_progress(self._records + done, self._total)
+            self._on_progress(self._records + message_count, self._total)

@@ -48,11 +48,13 @@ class CallTimes:
 
 
 def _spent_ns(messages: NDArray[Any], is_first: NDArray[np.bool_]) -> NDArray[np.int64]:
-    spent = messages["exit_ns"] - messages["enter_ns"]
+    durations_ns = messages["exit_ns"] - messages["enter_ns"]
     is_poll = messages["kind"] == form.POLL
-    spent = np.where(is_poll, np.minimum(messages["bytes"].astype(np.int64), spent), spent)
+    durations_ns = np.where(
+        is_poll, np.minimum(messages["bytes"].astype(np.int64), durations_ns), durations_ns
+    )
     is_counted = is_first & ((messages["flags"] & form.SHARED) == 0)
-    return np.where(is_counted, spent, 0)
+    return np.where(is_counted, durations_ns, 0)
 
 
 class MessageBatch(Columns, eq=False):
@@ -61,11 +63,11 @@ class MessageBatch(Columns, eq=False):
     ``file`` is an index into the trace's files. ``call`` is the number of the call, the same for all messages
     of a call; ``calls`` is the number of calls that a message stands for: in the first message of a call 1,
     or of a poll its calls, else 0. ``is_wildcard`` tells that the peer or the tag is not known. ``function``
-    is the index of the called function, which for completions is the completing one; ``issued_by`` that of
-    the issue. ``communicator`` is an index into the trace's communicators, ``peer`` is
-    a world rank: -1 if it is not known, PEER_PROC_NULL if there is none. ``is_send`` also holds for
-    partitioned sends. ``spent_ns`` is the time of the call, in its first message. ``bound_ns`` bounds the
-    error of the times against other ranks.
+    is the index of the called function, which for completions is the completing one; ``posting_function``
+    that of the issue. ``communicator`` is an index into the trace's communicators, ``peer`` is a world rank:
+    -1 if it is not known, PEER_PROC_NULL if there is none. ``is_send`` also holds for partitioned sends.
+    ``spent_ns`` is the time of the call, in its first message. ``bound_ns`` bounds the error of the times
+    against other ranks.
     """
 
     file: NDArray[np.int64] = _NO_NUMBERS
@@ -75,7 +77,7 @@ class MessageBatch(Columns, eq=False):
     kind: NDArray[np.uint16] = np.empty(0, np.uint16)
     flags: NDArray[np.uint16] = np.empty(0, np.uint16)
     function: NDArray[np.int64] = _NO_NUMBERS
-    issued_by: NDArray[np.int64] = _NO_NUMBERS
+    posting_function: NDArray[np.int64] = _NO_NUMBERS
     site: NDArray[np.int64] = _NO_NUMBERS
     communicator: NDArray[np.int64] = _NO_NUMBERS
     is_send: NDArray[np.bool_] = np.empty(0, np.bool_)
@@ -84,7 +86,7 @@ class MessageBatch(Columns, eq=False):
     is_wildcard: NDArray[np.bool_] = np.empty(0, np.bool_)
     request: NDArray[np.int64] = _NO_NUMBERS
     round: NDArray[np.int64] = _NO_NUMBERS
-    skipped: NDArray[np.int64] = _NO_NUMBERS
+    gap_counts: NDArray[np.int64] = _NO_NUMBERS
     bytes: NDArray[np.int64] = _NO_NUMBERS
     enter_ns: NDArray[np.int64] = _NO_NUMBERS
     exit_ns: NDArray[np.int64] = _NO_NUMBERS
@@ -101,24 +103,25 @@ class MessageReader:
     """Converts the messages of one lane of a file, part by part; ``place`` is different for each lane of the
     trace."""
 
-    def __init__(self, trace: Trace, number: int, lane: int, place: int) -> None:
+    def __init__(self, trace: Trace, number: int, lane: int, lane_index: int) -> None:
         file, clock = trace.files[number], trace.clocks.of_file[number]
         assert clock is not None
         self._number, self._clock = number, clock
         self._calls = CallTimes()
-        self._lane, self._first_call = lane, place << _LANE_BITS
+        self._lane, self._first_call = lane, lane_index << _LANE_BITS
         self._sites = trace.sites_of(file)
         self._functions = trace.function_numbers(file)
-        self._completing = np.array(
-            [-1, *(trace.function_number(name) for name in _COMPLETING)] + [-1] * (16 - 1 - len(_COMPLETING))
+        self._completing_functions = np.array(
+            [-1, *(trace.function_number(name) for name in _COMPLETING_NAMES)]
+            + [-1] * (16 - 1 - len(_COMPLETING_NAMES))
         )
         self._peers = _Peers(trace.communicators, file)
         self.invalid = 0
 
     def batch(self, messages: NDArray[Any]) -> MessageBatch:
         """Messages as a batch, without invalid ones."""
-        functions = self._functions.of(messages)
-        communicator, peer, is_possible = self._peers.of(messages)
+        functions = self._functions.indices(messages)
+        communicator, peer, is_possible = self._peers.of_messages(messages)
         kind = messages["kind"]
         is_valid = (functions >= 0) & is_possible & (kind >= form.SEND) & (kind <= form.MARK)
         is_valid &= (messages["exit_ns"] >= messages["enter_ns"]) & (messages["enter_ns"] > 0)
@@ -128,9 +131,9 @@ class MessageReader:
             self.invalid += int(np.count_nonzero(~is_valid))
             messages, functions = messages[is_valid], functions[is_valid]
             communicator, peer = communicator[is_valid], peer[is_valid]
-        return self._converted(messages, functions.astype(np.int64), communicator, peer)
+        return self._convert(messages, functions.astype(np.int64), communicator, peer)
 
-    def _converted(
+    def _convert(
         self,
         messages: NDArray[Any],
         functions: NDArray[np.int64],
@@ -140,7 +143,7 @@ class MessageReader:
         kind, flags = np.ascontiguousarray(messages["kind"]), np.ascontiguousarray(messages["flags"])
         first_number = self._calls.calls
         is_first = self._calls.is_first(messages)
-        completed_by = self._completing[flags >> form.BY_SHIFT]
+        completing_function = self._completing_functions[flags >> form.BY_SHIFT]
         enter = np.ascontiguousarray(messages["enter_ns"])
         is_transfer = (kind == form.SEND) | (kind == form.RECEIVE)
         is_counted = is_first & ((flags & form.SHARED) == 0)
@@ -151,8 +154,8 @@ class MessageReader:
             calls=np.where(is_counted, np.where(kind == form.POLL, messages["partition"], 1), 0),
             kind=kind,
             flags=flags,
-            function=np.where(completed_by >= 0, completed_by, functions),
-            issued_by=functions,
+            function=np.where(completing_function >= 0, completing_function, functions),
+            posting_function=functions,
             site=self._sites.numbers(np.ascontiguousarray(messages["address"])).astype(np.int64),
             communicator=communicator,
             is_send=(kind == form.SEND) | (kind == form.PARTITIONED_SEND),
@@ -162,7 +165,7 @@ class MessageReader:
             | (messages["tag"] == form.UNKNOWN) & (messages["peer"] != form.PEER_PROC_NULL),
             request=messages["request"].astype(np.int64),
             round=messages["round"].astype(np.int64),
-            skipped=np.where(is_transfer, messages["partition"], 0).astype(np.int64),
+            gap_counts=np.where(is_transfer, messages["partition"], 0).astype(np.int64),
             bytes=messages["bytes"].astype(np.int64),
             enter_ns=self._clock.shared_ns(enter),
             exit_ns=self._clock.shared_ns(np.ascontiguousarray(messages["exit_ns"])),
@@ -171,7 +174,7 @@ class MessageReader:
         )
 
 
-_COMPLETING = (
+_COMPLETING_NAMES = (
     *("MPI_Wait", "MPI_Waitall", "MPI_Waitany", "MPI_Waitsome"),
     *("MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Testsome", "MPI_Request_free"),
 )
@@ -190,17 +193,19 @@ class _Peers:
         self._starts = np.cumsum(self._sizes) - self._sizes
         self._members = np.concatenate([*groups, np.full(1, -1, np.int32)]).astype(np.int64)
 
-    def of(self, messages: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
+    def of_messages(
+        self, messages: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
         """Index of the communicator and world rank of the peer, as in :class:`MessageBatch`, and whether both
         are possible, (n,) each."""
         ids = np.minimum(messages["communicator"], len(self._indices) - 1)
         communicator = self._indices[ids].astype(np.int64)
-        stated = messages["peer"].astype(np.int64)
-        has_peer = (stated >= 0) & (stated < self._sizes[ids]) & (communicator >= 0)
-        peer = np.where(has_peer, self._members[np.where(has_peer, self._starts[ids] + stated, -1)], -1)
-        peer[stated == form.PEER_PROC_NULL] = form.PEER_PROC_NULL
+        peer_ranks = messages["peer"].astype(np.int64)
+        has_peer = (peer_ranks >= 0) & (peer_ranks < self._sizes[ids]) & (communicator >= 0)
+        peer = np.where(has_peer, self._members[np.where(has_peer, self._starts[ids] + peer_ranks, -1)], -1)
+        peer[peer_ranks == form.PEER_PROC_NULL] = form.PEER_PROC_NULL
         is_possible = (communicator >= 0) & (
-            has_peer | (stated == form.UNKNOWN) | (stated == form.PEER_PROC_NULL)
+            has_peer | (peer_ranks == form.UNKNOWN) | (peer_ranks == form.PEER_PROC_NULL)
         )
         return communicator, peer, is_possible | is_without_communicator(messages)
 
@@ -209,12 +214,12 @@ def _peer_group(
     communicators: Communicators, indices: NDArray[np.int32], file: RankFile, number: int
 ) -> NDArray[np.int32]:
     """The world ranks of the group that peers on a communicator of this file belong to."""
-    defined = file.definitions.communicators.get(number)
-    if defined is None:
+    definition = file.definitions.communicators.get(number)
+    if definition is None:
         return np.empty(0, np.int32)
-    members = communicators.all[indices[number]].members
-    if not defined.remote_size:
+    members = communicators.table[indices[number]].members
+    if not definition.remote_size:
         return members
     # The members are those of both groups; this process's group comes first or last.
-    is_first = 0 <= defined.rank < len(members) and members[defined.rank] == file.header.rank
-    return members[defined.size :] if is_first else members[: defined.remote_size]
+    is_first = 0 <= definition.rank < len(members) and members[definition.rank] == file.header.rank
+    return members[definition.size :] if is_first else members[: definition.remote_size]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from offbeat.trace.calls.key_matching import numbered, starts
+from offbeat.trace.calls.key_matching import number_keys, starts
 from offbeat.trace.calls.lane_windows import Columns
 from offbeat.trace.files import format as form
 
@@ -16,9 +16,9 @@ class Ends(Columns, eq=False):
     ``posted_ns`` and ``posted_until_ns`` are the times of the call that posted the message (a blocking call,
     MPI_Isend, MPI_Start), ``enter_ns`` and ``exit_ns`` those of the call that completed it: for a blocking
     call the same. ``lane`` is that of the post, or of a receive of the completion. ``call`` is the number of
-    the completing call, -1 if there is none. ``issued_by`` is the index of the function that posted it.
-    ``source`` and ``destination`` are world ranks. ``order`` is the position among the rank's posts; of ends
-    whose post was not recorded, before all others.
+    the completing call, -1 if there is none. ``posting_function`` is the index of the function that posted
+    it. ``source`` and ``destination`` are world ranks. ``order`` is the position among the rank's posts; of
+    ends whose post was not recorded, before all others.
     """
 
     file: NDArray[np.int64]
@@ -28,12 +28,12 @@ class Ends(Columns, eq=False):
     destination: NDArray[np.int64]
     tag: NDArray[np.int64]
     is_partitioned: NDArray[np.bool_]
-    skipped: NDArray[np.int64]
+    gap_counts: NDArray[np.int64]
     bytes: NDArray[np.int64]
     flags: NDArray[np.uint16]
     request: NDArray[np.int64]
     round: NDArray[np.int64]
-    issued_by: NDArray[np.int64]
+    posting_function: NDArray[np.int64]
     is_open: NDArray[np.bool_]
     is_wildcard: NDArray[np.bool_]
     order: NDArray[np.int64]
@@ -54,30 +54,32 @@ KEY = ("communicator", "source", "destination", "tag", "is_partitioned")
 """What a send and a receive must share to match."""
 
 
-def completed(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
+def complete(ends: Ends, completions: Ends) -> tuple[Ends, Ends]:
     """The ends with what their completions state, and the completions of posts that are not recorded."""
     if not len(completions):
         return ends, completions
-    waiting = np.flatnonzero(ends.is_open)
+    open_ends = np.flatnonzero(ends.is_open)
     key = ("file", "request", "round")
-    both = zip(ends.select(waiting).columns(*key), completions.columns(*key), strict=True)
-    numbers = numbered([np.concatenate(columns) for columns in both])
-    of_ends, of_completions = numbers[: len(waiting)], numbers[len(waiting) :]
+    columns_of_both = zip(ends.select(open_ends).columns(*key), completions.columns(*key), strict=True)
+    numbers = number_keys([np.concatenate(columns) for columns in columns_of_both])
+    of_ends, of_completions = numbers[: len(open_ends)], numbers[len(open_ends) :]
     _, at_end, at_completion = np.intersect1d(of_ends, of_completions, return_indices=True)
-    at, done = waiting[at_end], completions.select(at_completion)
+    completed_ends, matching_completions = open_ends[at_end], completions.select(at_completion)
     ends = ends.select(slice(None))
     for name in ("source", "destination", "tag", "is_wildcard", "call", "enter_ns", "exit_ns", "bytes"):
         column = getattr(ends, name).copy()
-        column[at] = getattr(done, name)
+        column[completed_ends] = getattr(matching_completions, name)
         setattr(ends, name, column)
     ends.lane = ends.lane.copy()
-    ends.lane[at] = np.where(done.is_send, ends.lane[at], done.lane)
+    ends.lane[completed_ends] = np.where(
+        matching_completions.is_send, ends.lane[completed_ends], matching_completions.lane
+    )
     ends.flags = ends.flags.copy()
-    ends.flags[at] |= done.flags & (form.FAILED | form.CANCELLED)
-    ends.skipped = ends.skipped.copy()
-    ends.skipped[at] += done.skipped
+    ends.flags[completed_ends] |= matching_completions.flags & (form.FAILED | form.CANCELLED)
+    ends.gap_counts = ends.gap_counts.copy()
+    ends.gap_counts[completed_ends] += matching_completions.gap_counts
     ends.is_open = ends.is_open.copy()
-    ends.is_open[at] = False
+    ends.is_open[completed_ends] = False
     is_orphan = np.ones(len(completions), np.bool_)
     is_orphan[at_completion] = False
     return ends, completions.select(is_orphan)
@@ -90,9 +92,9 @@ def close(ends: Ends, is_last: NDArray[np.bool_]) -> None:
     on the one before.
     """
     is_behind = np.zeros(len(ends), np.bool_)
-    closed = ends.select(slice(None))
-    closed.is_open = ends.is_open & is_last
-    _hold_behind_wildcards(closed, is_behind)
+    ends_now = ends.select(slice(None))
+    ends_now.is_open = ends.is_open & is_last
+    _hold_behind_wildcards(ends_now, is_behind)
     ends.is_wildcard[is_behind] = True
     ends.is_open[is_last] = False
 
@@ -103,12 +105,12 @@ def is_held_back(ends: Ends) -> NDArray[np.bool_]:
     if not is_held.any():
         return is_held
     _hold_behind_wildcards(ends, is_held)
-    group = numbered(ends.columns("file", "is_send", *KEY))
+    group = number_keys(ends.columns("file", "is_send", *KEY))
     order = np.lexsort([ends.order, group])
     is_start = starts(group[order])
-    held = np.cumsum(is_held[order])
-    before = np.concatenate([[0], held])[np.flatnonzero(is_start)]
-    is_held[order] = held > before[np.cumsum(is_start) - 1]
+    held_count = np.cumsum(is_held[order])
+    count_at_start = np.concatenate([[0], held_count])[np.flatnonzero(is_start)]
+    is_held[order] = held_count > count_at_start[np.cumsum(is_start) - 1]
     return is_held
 
 
@@ -118,18 +120,22 @@ def _hold_behind_wildcards(ends: Ends, is_held: NDArray[np.bool_]) -> None:
     if not is_open.any():
         return
     receives = np.flatnonzero(~ends.is_send & ~ends.is_partitioned & ~is_open)
-    waiting, stated = ends.select(is_open), ends.select(receives)
-    is_any_source, is_any_tag = waiting.source < 0, waiting.tag < 0
+    open_receives, all_receives = ends.select(is_open), ends.select(receives)
+    is_any_source, is_any_tag = open_receives.source < 0, open_receives.tag < 0
     for any_source, any_tag in ((True, False), (False, True), (True, True)):
-        kind = waiting.select((is_any_source == any_source) & (is_any_tag == any_tag))
+        kind = open_receives.select((is_any_source == any_source) & (is_any_tag == any_tag))
         if not len(kind):
             continue
         columns = [
-            *zip(kind.columns("file", "communicator"), stated.columns("file", "communicator"), strict=True)
+            *zip(
+                kind.columns("file", "communicator"),
+                all_receives.columns("file", "communicator"),
+                strict=True,
+            )
         ]
-        columns += [] if any_source else [(kind.source, stated.source)]
-        columns += [] if any_tag else [(kind.tag, stated.tag)]
-        numbers = numbered([np.concatenate(pair) for pair in columns])
+        columns += [] if any_source else [(kind.source, all_receives.source)]
+        columns += [] if any_tag else [(kind.tag, all_receives.tag)]
+        numbers = number_keys([np.concatenate(pair) for pair in columns])
         first = np.full(int(numbers.max()) + 1, np.iinfo(np.int64).max)
         np.minimum.at(first, numbers[: len(kind)], kind.order)
-        is_held[receives[stated.order > first[numbers[len(kind) :]]]] = True
+        is_held[receives[all_receives.order > first[numbers[len(kind) :]]]] = True

@@ -46,17 +46,17 @@ def message_events(trace: Trace, ranks: Sequence[int] | None) -> Iterator[Event]
                 yield _call_event(row)
             last = call
     origin = origin_ns(trace)
-    chosen = None if ranks is None else set(ranks)
+    selected_ranks = None if ranks is None else set(ranks)
     count = 0
-    for matched in MessageMatcher(trace).batches():
-        yield from _arrows(matched, origin, chosen, count)
-        count += len(matched.sends)
+    for batch in MessageMatcher(trace).batches():
+        yield from _arrows(batch, origin, selected_ranks, count)
+        count += len(batch.sends)
 
 
 def _call_event(row: dict[str, Any]) -> Event:
-    place = {"pid": row["rank"], "tid": row["lane"], "ts": row["enter_ns"] / 1000}
+    coordinates = {"pid": row["rank"], "tid": row["lane"], "ts": row["enter_ns"] / 1000}
     if row["kind"] == "mark":
-        return {"ph": "i", "s": "t", "name": f"MPI_Pcontrol({row['tag']})", "cat": "mark", **place}
+        return {"ph": "i", "s": "t", "name": f"MPI_Pcontrol({row['tag']})", "cat": "mark", **coordinates}
     name = called_function(row)
     arguments = {key: row[key] for key in _ARGUMENTS if row[key] not in ("", None)}
     if row["kind"] in ("requests", "poll"):
@@ -67,14 +67,14 @@ def _call_event(row: dict[str, Any]) -> Event:
         "ph": "X",
         "name": f"{name} (found nothing)" if row["kind"] == "poll" else name,
         "cat": "message",
-        **place,
+        **coordinates,
         "dur": duration / 1000,
         "args": arguments,
     }
 
 
-def _arrows(matched: MatchedMessages, origin: int, ranks: set[int] | None, first: int) -> Iterator[Event]:
-    sends, receives = matched.sends, matched.receives
+def _arrows(batch: MatchedMessages, origin: int, ranks: set[int] | None, first: int) -> Iterator[Event]:
+    sends, receives = batch.sends, batch.receives
     lanes = [np.maximum(ends.lane, 0).tolist() for ends in (sends, receives)]
     times = [(sends.posted_ns - origin).tolist(), (receives.exit_ns - origin).tolist()]
     processes = [sends.source.tolist(), sends.destination.tolist()]
@@ -85,9 +85,9 @@ def _arrows(matched: MatchedMessages, origin: int, ranks: set[int] | None, first
             continue
         arrow = {"name": "message", "cat": "message", "id": first + number}
         for side, phase in enumerate("sf"):
-            place = {"pid": processes[side][number], "tid": lanes[side][number]}
+            coordinates = {"pid": processes[side][number], "tid": lanes[side][number]}
             ends = {"bp": "e"} if phase == "f" else {}
-            yield {"ph": phase, **arrow, **place, "ts": times[side][number] / 1000, **ends}
+            yield {"ph": phase, **arrow, **coordinates, "ts": times[side][number] / 1000, **ends}
 
 
 class Otf2Messages:

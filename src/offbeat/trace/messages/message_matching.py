@@ -30,7 +30,7 @@ from offbeat.trace.calls.lane_windows import LaneReader, part_records, windows
 from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import Progress, Trace
 from offbeat.trace.messages.message_batches import MessageBatch, MessageReader
-from offbeat.trace.messages.message_ends import KEY, Ends, close, completed, is_held_back
+from offbeat.trace.messages.message_ends import KEY, Ends, close, complete, is_held_back
 
 MOST_MESSAGES = 500_000
 """Limit of messages in memory, over all ranks: with what is computed of them, about 0.5 GiB. It is
@@ -40,7 +40,7 @@ MOST_OPEN = 2_000_000
 """Limit of ends that wait for their completion, and of those that wait for a partner; beyond it the oldest
 half is given up."""
 
-_BEFORE_ALL = -(2**62)
+_EARLIEST = -(2**62)
 """Posted before every time of a trace."""
 
 
@@ -67,20 +67,20 @@ class MessageCounts(Struct):
     messages: int = 0
     invalid: int = 0
     pairs: int = 0
-    unresolved: int = 0
+    wildcard_receives: int = 0
     not_traced: int = 0
     without_partner: int = 0
-    given_up: int = 0
+    abandoned_ends: int = 0
 
     def notes(self) -> list[str]:
         """Returns notes on messages that were ignored or found no partner."""
         notes = []
         if self.invalid:
             notes.append(f"{amount(self.invalid, 'invalid record')} of point-to-point calls: ignored")
-        if self.unresolved:
+        if self.wildcard_receives:
             notes.append(
-                f"{amount(self.unresolved, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a status,"
-                " or behind one: its sender is unknown"
+                f"{amount(self.wildcard_receives, 'receive')} with MPI_ANY_SOURCE or MPI_ANY_TAG without a"
+                " status, or behind one: its sender is unknown"
             )
         if self.not_traced:
             notes.append(
@@ -92,10 +92,10 @@ class MessageCounts(Struct):
                 f"{self.without_partner} of the sends and receives have no partner in the trace (left out by"
                 " a window, a limit or a pause, or never completed)"
             )
-        if self.given_up:
+        if self.abandoned_ends:
             notes.append(
-                f"{self.given_up} of the sends and receives were given up: too many waited for their partners"
-                " at the same time"
+                f"{self.abandoned_ends} of the sends and receives were given up: too many waited for their"
+                " partners at the same time"
             )
         return notes
 
@@ -125,7 +125,7 @@ class MessageMatcher:
                         number,
                         pages,
                         read=file.messages,
-                        convert=partial(self._converted, reader),
+                        convert=partial(self._convert, reader),
                         records_a_page=form.MESSAGES_A_PAGE,
                         part_records=part,
                     )
@@ -138,28 +138,28 @@ class MessageMatcher:
     def batches(self) -> Iterator[MatchedMessages]:
         """Every message of the trace once."""
         none = self._ends(MessageBatch())
-        unfinished, sends, receives = none, none, none
+        open_ends, sends, receives = none, none, none
         for window in windows(self._lanes):
             batch = MessageBatch.concatenate(window)
             active = {lane.number for lane in self._lanes if lane.has_unread or lane.count}
-            ready, unfinished = self._ready(batch, unfinished, active)
+            ready, open_ends = self._ready(batch, open_ends, active)
             matchable, alone = self._matchable(ready)
             new_sends = matchable.select(matchable.is_send)
             new_receives = matchable.select(~matchable.is_send)
-            matched, sends, receives, unmatched = self._match(
+            pairs, sends, receives, partnerless = self._match(
                 Ends.concatenate([sends, new_sends]), Ends.concatenate([receives, new_receives])
             )
             yield MatchedMessages(
                 batches=window,
-                sends=matched[0],
-                receives=matched[1],
-                alone=Ends.concatenate([alone, unmatched]),
+                sends=pairs[0],
+                receives=pairs[1],
+                alone=Ends.concatenate([alone, partnerless]),
             )
         rest = Ends.concatenate([sends, receives])
         self.counts.without_partner += len(rest)
         yield MatchedMessages(batches=[], sends=none, receives=none, alone=rest)
 
-    def _converted(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
+    def _convert(self, reader: MessageReader, messages: NDArray[Any]) -> MessageBatch:
         """A part of a lane; counts it."""
         invalid = reader.invalid
         batch = reader.batch(messages)
@@ -172,21 +172,21 @@ class MessageMatcher:
             self._on_progress(self.counts.messages, self._total)
         return batch
 
-    def _ready(self, batch: MessageBatch, unfinished: Ends, active: set[int]) -> tuple[Ends, Ends]:
+    def _ready(self, batch: MessageBatch, open_ends: Ends, active: set[int]) -> tuple[Ends, Ends]:
         """The ends whose position is known, and the others; both with what completed them."""
-        ends = Ends.concatenate([unfinished, self._posted(batch)])
-        ends, orphans = completed(ends, self._completions(batch))
+        ends = Ends.concatenate([open_ends, self._posted_ends(batch)])
+        ends, orphans = complete(ends, self._completions(batch))
         ends = Ends.concatenate([orphans, ends])
         is_last = ~np.isin(ends.file, list(active))
         if np.count_nonzero(ends.is_open) > MOST_OPEN:
             is_old = ends.is_open & (ends.posted_ns <= np.median(ends.posted_ns[ends.is_open]))
-            self.counts.given_up += int(np.count_nonzero(is_old))
+            self.counts.abandoned_ends += int(np.count_nonzero(is_old))
             is_last |= is_old
         close(ends, is_last)
         is_held = is_held_back(ends)
         return ends.select(~is_held), ends.select(is_held)
 
-    def _posted(self, batch: MessageBatch) -> Ends:
+    def _posted_ends(self, batch: MessageBatch) -> Ends:
         """The ends that calls of a batch posted."""
         kind, phase = batch.kind, batch.phase
         is_partitioned = (kind == form.PARTITIONED_SEND) | (kind == form.PARTITIONED_RECEIVE)
@@ -194,50 +194,52 @@ class MessageMatcher:
         is_blocking = is_transfer & (phase == form.CALL) & (batch.request == 0)
         is_posted = is_blocking | is_transfer & ((phase == form.ISSUE) | (phase == form.START))
         is_posted |= is_partitioned & (phase == form.CALL)
-        at = np.flatnonzero(is_posted)
-        at = at[np.lexsort([batch.enter_ns[at], batch.file[at]])]
-        posted = batch.select(at)
-        has_failed = (posted.flags & form.FAILED) != 0
-        is_complete = is_blocking[at] | is_partitioned[at] | has_failed
-        ends = self._ends(posted)
-        ends.is_partitioned, ends.is_open = is_partitioned[at], ~is_complete
-        ends.call = np.where(is_blocking[at], posted.call, -1)
-        ends.order = self._numbered(posted.file)
+        positions = np.flatnonzero(is_posted)
+        positions = positions[np.lexsort([batch.enter_ns[positions], batch.file[positions]])]
+        posting_calls = batch.select(positions)
+        has_failed = (posting_calls.flags & form.FAILED) != 0
+        is_complete = is_blocking[positions] | is_partitioned[positions] | has_failed
+        ends = self._ends(posting_calls)
+        ends.is_partitioned, ends.is_open = is_partitioned[positions], ~is_complete
+        ends.call = np.where(is_blocking[positions], posting_calls.call, -1)
+        ends.order = self._post_numbers(posting_calls.file)
         return ends
 
-    def _numbered(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _post_numbers(self, files: NDArray[np.int64]) -> NDArray[np.int64]:
         """The number of each post of its file, of posts that are sorted by file."""
-        places, starts, counts = np.unique(files, return_index=True, return_counts=True)
-        numbers = np.arange(len(files)) - np.repeat(starts, counts) + np.repeat(self._posts[places], counts)
-        self._posts[places] += counts
+        distinct_files, starts, counts = np.unique(files, return_index=True, return_counts=True)
+        numbers = (
+            np.arange(len(files)) - np.repeat(starts, counts) + np.repeat(self._posts[distinct_files], counts)
+        )
+        self._posts[distinct_files] += counts
         return np.asarray(numbers)
 
     def _completions(self, batch: MessageBatch) -> Ends:
         """The completions in a batch as ends that were posted before all others, by their requests."""
         is_transfer = (batch.kind == form.SEND) | (batch.kind == form.RECEIVE)
-        done = batch.select(np.flatnonzero(is_transfer & (batch.phase == form.COMPLETION)))
-        ends = self._ends(done)
-        ends.call = done.call
-        ends.order = _BEFORE_ALL + done.request
-        ends.posted_ns = ends.posted_until_ns = np.full(len(done), _BEFORE_ALL)
+        completing_calls = batch.select(np.flatnonzero(is_transfer & (batch.phase == form.COMPLETION)))
+        ends = self._ends(completing_calls)
+        ends.call = completing_calls.call
+        ends.order = _EARLIEST + completing_calls.request
+        ends.posted_ns = ends.posted_until_ns = np.full(len(completing_calls), _EARLIEST)
         return ends.select(np.argsort(ends.order, kind="stable"))
 
     def _ends(self, batch: MessageBatch) -> Ends:
-        own = self._rank_of[batch.file].astype(np.int64)
+        own_rank = self._rank_of[batch.file].astype(np.int64)
         return Ends(
             file=batch.file,
             is_send=batch.is_send,
             communicator=batch.communicator,
-            source=np.where(batch.is_send, own, batch.peer),
-            destination=np.where(batch.is_send, batch.peer, own),
+            source=np.where(batch.is_send, own_rank, batch.peer),
+            destination=np.where(batch.is_send, batch.peer, own_rank),
             tag=batch.tag,
             is_partitioned=np.zeros(len(batch), np.bool_),
-            skipped=batch.skipped,
+            gap_counts=batch.gap_counts,
             bytes=batch.bytes,
             flags=batch.flags,
             request=batch.request,
             round=batch.round,
-            issued_by=batch.issued_by,
+            posting_function=batch.posting_function,
             is_open=np.zeros(len(batch), np.bool_),
             is_wildcard=batch.is_wildcard,
             order=np.zeros(len(batch), np.int64),
@@ -257,30 +259,30 @@ class MessageMatcher:
         is_unresolved = happens & ready.is_wildcard
         # The last entry, which is never set, is that of unknown ranks.
         is_not_traced = happens & (peer != form.PEER_PROC_NULL) & ~self._is_traced[np.maximum(peer, -1)]
-        self.counts.unresolved += int(np.count_nonzero(is_unresolved))
+        self.counts.wildcard_receives += int(np.count_nonzero(is_unresolved))
         self.counts.not_traced += int(np.count_nonzero(is_not_traced & ~is_unresolved))
         is_matchable = happens & ~is_unresolved & ~is_not_traced & (peer >= 0)
         return ready.select(is_matchable), ready.select(~is_matchable)
 
     def _match(self, sends: Ends, receives: Ends) -> tuple[tuple[Ends, Ends], Ends, Ends, Ends]:
         """Pairs, the sends and the receives that wait for their partners, and those without one."""
-        found = match(sends.columns(*KEY), receives.columns(*KEY), sends.skipped, receives.skipped)
-        self.counts.pairs += len(found.send)
-        matched = (sends.select(found.send), receives.select(found.receive))
-        waiting, single = [], []
-        for ends, at, skipped, gone in (
-            (sends, found.waiting_sends, found.skipped_sends, found.alone_sends),
-            (receives, found.waiting_receives, found.skipped_receives, found.alone_receives),
+        matching = match(sends.columns(*KEY), receives.columns(*KEY), sends.gap_counts, receives.gap_counts)
+        self.counts.pairs += len(matching.send)
+        pairs = (sends.select(matching.send), receives.select(matching.receive))
+        waiting_ends, single = [], []
+        for ends, waiting_rows, gap_counts, alone_rows in (
+            (sends, matching.waiting_sends, matching.skipped_sends, matching.alone_sends),
+            (receives, matching.waiting_receives, matching.skipped_receives, matching.alone_receives),
         ):
-            waits = ends.select(at)
-            waits.skipped = skipped
-            alone = ends.select(gone)
+            waits = ends.select(waiting_rows)
+            waits.gap_counts = gap_counts
+            alone = ends.select(alone_rows)
             self.counts.without_partner += len(alone)
             if len(waits) > MOST_OPEN:
                 is_old = waits.posted_ns <= np.median(waits.posted_ns)
-                self.counts.given_up += int(np.count_nonzero(is_old))
+                self.counts.abandoned_ends += int(np.count_nonzero(is_old))
                 alone = Ends.concatenate([alone, waits.select(is_old)])
                 waits = waits.select(~is_old)
-            waiting.append(waits)
+            waiting_ends.append(waits)
             single.append(alone)
-        return matched, waiting[0], waiting[1], Ends.concatenate(single)
+        return pairs, waiting_ends[0], waiting_ends[1], Ends.concatenate(single)

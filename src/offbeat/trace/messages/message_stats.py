@@ -12,7 +12,7 @@ from offbeat.trace.files.recorded_time import PAUSE, RESUME
 from offbeat.trace.files.trace_folder import Progress, Trace
 from offbeat.trace.messages.message_batches import MessageBatch
 from offbeat.trace.messages.message_matching import MOST_MESSAGES, MessageCounts, MessageMatcher
-from offbeat.trace.messages.message_waits import CallWaits, WaitingCalls, completes, completing_calls
+from offbeat.trace.messages.message_waits import CallWaitingSums, CompletingCalls, completes, completing_calls
 
 _COUNTS = np.dtype(
     [
@@ -69,10 +69,10 @@ class MessageSums:
         self._counts = np.zeros(16, _COUNTS)
         self.marks = 0
         self.pause_marks: dict[int, list[tuple[int, int]]] = {}
-        waits = CallWaits(trace)
-        for matched in self._matcher.batches():
-            calls = [self._add(batch) for batch in matched.batches or [MessageBatch()]]
-            self._add_waits(waits.add(matched, WaitingCalls.concatenate(calls)))
+        waits = CallWaitingSums(trace)
+        for pairs in self._matcher.batches():
+            calls = [self._add(batch) for batch in pairs.batches or [MessageBatch()]]
+            self._add_waits(waits.add(pairs, CompletingCalls.concatenate(calls)))
         self._add_waits(waits.rest())
 
     @property
@@ -86,9 +86,9 @@ class MessageSums:
 
     def rows(self, run_s: float) -> list[MessageStats]:
         """The rows in descending order of time; ``run_s`` is the run time that shares are relative to."""
-        sites = self._trace.sites.all
-        used = sorted({site for site, _ in self._numbers})
-        labels = dict(zip(used, site_labels([sites[site] for site in used]), strict=True))
+        sites = self._trace.sites.sites
+        site_numbers = sorted({site for site, _ in self._numbers})
+        labels = dict(zip(site_numbers, site_labels([sites[site] for site in site_numbers]), strict=True))
         rows = []
         for (site, function), number in self._numbers.items():
             rows.append(self._row(site, function, number, labels[site], run_s))
@@ -99,7 +99,7 @@ class MessageSums:
         spent_s = int(counts["spent_ns"]) / 1e9
         return MessageStats(
             site=label,
-            path=self._trace.sites.all[site].path,
+            path=self._trace.sites.sites[site].path,
             function=self._trace.functions[function].name,
             calls=int(counts["calls"]),
             failed=int(counts["failed"]),
@@ -114,7 +114,7 @@ class MessageSums:
             share=spent_s / run_s if run_s > 0 else 0.0,
         )
 
-    def _add(self, batch: MessageBatch) -> WaitingCalls:
+    def _add(self, batch: MessageBatch) -> CompletingCalls:
         """Add the calls of a batch, without their waiting; returns those that completed messages."""
         is_mark = batch.kind == form.MARK
         self.marks += int(np.count_nonzero(is_mark))
@@ -122,15 +122,15 @@ class MessageSums:
         batch = batch.select(~is_mark)
         row = self._rows(batch)
         is_done = completes(batch)
-        happened = is_done & ((batch.flags & (form.FAILED | form.CANCELLED)) == 0)
-        happened &= batch.peer != form.PEER_PROC_NULL
+        is_transfer = is_done & ((batch.flags & (form.FAILED | form.CANCELLED)) == 0)
+        is_transfer &= batch.peer != form.PEER_PROC_NULL
         for name, values in (
             ("calls", batch.calls),
             ("failed", np.where((batch.flags & form.FAILED) != 0, batch.calls, 0)),
-            ("sent", happened & batch.is_send),
-            ("sent_bytes", np.where(happened & batch.is_send, batch.bytes, 0)),
-            ("received", happened & ~batch.is_send),
-            ("received_bytes", np.where(happened & ~batch.is_send, batch.bytes, 0)),
+            ("sent", is_transfer & batch.is_send),
+            ("sent_bytes", np.where(is_transfer & batch.is_send, batch.bytes, 0)),
+            ("received", is_transfer & ~batch.is_send),
+            ("received_bytes", np.where(is_transfer & ~batch.is_send, batch.bytes, 0)),
             ("spent_ns", batch.spent_ns),
         ):
             np.add.at(self._counts[name], row, values)
@@ -144,24 +144,25 @@ class MessageSums:
         ):
             self.pause_marks.setdefault(file, []).append((at_ns, level))
 
-    def _add_waits(self, calls: WaitingCalls) -> None:
+    def _add_waits(self, calls: CompletingCalls) -> None:
         """Add the waiting of calls."""
         if not len(calls):
             return
-        known = calls.late_sender_ns + calls.late_receiver_ns
+        known_waiting_ns = calls.late_sender_ns + calls.late_receiver_ns
         for name, values in (
             ("late_sender_ns", calls.late_sender_ns),
             ("late_receiver_ns", calls.late_receiver_ns),
-            ("unknown_ns", np.where(calls.is_unknown, calls.spent_ns - known, 0)),
+            ("unknown_ns", np.where(calls.is_unknown, calls.spent_ns - known_waiting_ns, 0)),
         ):
             np.add.at(self._counts[name], calls.row, values)
 
     def _rows(self, batch: MessageBatch) -> NDArray[np.int64]:
         """The row of each message, which is created as needed, (n,)."""
-        most = max(len(self._trace.functions), 1)
-        pairs, of_pair = np.unique(batch.site * most + batch.function, return_inverse=True)
+        function_count = max(len(self._trace.functions), 1)
+        pairs, of_pair = np.unique(batch.site * function_count + batch.function, return_inverse=True)
         numbers = [
-            self._numbers.setdefault(divmod(pair, most), len(self._numbers)) for pair in pairs.tolist()
+            self._numbers.setdefault(divmod(pair, function_count), len(self._numbers))
+            for pair in pairs.tolist()
         ]
         while len(self._numbers) > len(self._counts):
             self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])

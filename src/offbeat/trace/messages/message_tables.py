@@ -27,10 +27,10 @@ def message_head(summary: Summary) -> list[str]:
     ]
 
 
-def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> Table:
-    """The ``most`` rows (0: all) that take the most time; shares are of ``run_s``."""
-    shown = messages[:most] if most else messages
-    rest = messages[len(shown) :]
+def message_table(messages: Sequence[MessageStats], run_s: float, most_rows: int) -> Table:
+    """The ``most_rows`` rows (0: all) that take the most time; shares are of ``run_s``."""
+    shown_messages = messages[:most_rows] if most_rows else messages
+    rest = messages[len(shown_messages) :]
     notes = [
         "late sender: the receiver waited for the send to begin; late receiver: the sender of a synchronous"
         " or large message waited for the receive; transfer: the rest of calls that completed messages;"
@@ -55,7 +55,7 @@ def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> 
     return Table(
         title="Where the time in point-to-point calls goes",
         headings=[*headings, "transfer", "unknown"],
-        rows=[_cells(row, run_s if run_s > 0 else math.nan) for row in shown],
+        rows=[_cells(row, run_s if run_s > 0 else math.nan) for row in shown_messages],
         texts=(0, 1),
         notes=notes,
         spare=(3, 4, 9),
@@ -63,13 +63,13 @@ def message_table(messages: Sequence[MessageStats], run_s: float, most: int) -> 
 
 
 def _cells(row: MessageStats, run_s: float) -> list[str]:
-    failed = f" ({row.failed} failed)" if row.failed else ""
+    failure_text = f" ({row.failed} failed)" if row.failed else ""
     count, size_bytes = row.sent + row.received, row.sent_bytes + row.received_bytes
     completes = bool(count)
     times_s = (row.late_sender_s, row.late_receiver_s, row.transfer_s, row.unknown_s)
     return [
         row.site,
-        f"{row.function}{failed}",
+        f"{row.function}{failure_text}",
         str(row.calls),
         str(count) if count else "–",
         rounded_size(size_bytes) if count else "–",

@@ -136,7 +136,7 @@ def _widening(results: Results) -> float:
     if results.is_deterministic:
         return 1.0
     found = control(results, samples_of(results.repetitions))
-    return found.widening if found is not None else 1.0
+    return found.scatter_factor if found is not None else 1.0
 
 
 def _measured(row: dict[str, Any], results: Results, widening: float) -> Measured:

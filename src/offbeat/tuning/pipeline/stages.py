@@ -397,9 +397,9 @@ def verified_choices(
 def _why_not_obeyed(results: Results, folder: Path) -> str:
     """Why the files of a choice are not used; empty if the library obeys them and no legal call breaks."""
     verification = verify_folder(lambda: results, folder)
-    if not verification.proofs.all_obeyed:
+    if not verification.proofs.is_obeyed:
         why = failed_rules(verification.proofs) or [summary_of(verification.proofs)]
         return f"{folder.name} is not used: {' '.join(why)}"
-    if broken := verification.tried.broken:
+    if broken := verification.legal_calls.broken_calls:
         return f"{folder.name} is not used: it breaks {amount(len(broken), 'legal call')}"
     return ""

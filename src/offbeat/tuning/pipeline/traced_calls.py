@@ -218,7 +218,7 @@ def _placement(trace: Trace, layout: CommunicatorLayout, row: CallSiteStats) -> 
     host_of = {file.header.rank: file.header.host for file in trace.files}
     if len(set(host_of.values())) <= 1:
         return 0, 0
-    one = trace.communicators.all[row.communicator_index].members
+    one = trace.communicators.table[row.communicator_index].members
     members = one if layout.communicators == 1 else range(trace.size)
     counts = counts_of([host_of.get(int(rank), "") for rank in members])
     return len(counts), counts[0] if len(set(counts)) == 1 else 0

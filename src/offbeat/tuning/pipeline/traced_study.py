@@ -124,7 +124,7 @@ def _written_patterns(
         mean = patterns.mean_pattern(summary, one.row)
         pattern_file.write(mean_path, structs.replace(mean, name=mean_path.stem))
     if not (keep and calls_path.exists()):
-        replay = patterns.recorded_calls(summary, arrivals, most=REPLAYED_CALLS)
+        replay = patterns.recorded_calls(summary, arrivals, most_calls=REPLAYED_CALLS)
         replay_file.write(calls_path, structs.replace(replay, name=calls_path.stem))
     return PatternNames(files=[mean_path.name], replays=[calls_path.name])
 

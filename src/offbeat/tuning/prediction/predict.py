@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 from offbeat.base.errors import BadInput
 from offbeat.base.units import amount
 from offbeat.selection.choices.choose import Choice
-from offbeat.selection.choices.delay_table import RECORDED
+from offbeat.selection.choices.delay_table import RECORDED_KINDS
 from offbeat.selection.tuning_files.export import measured_library
 from offbeat.selection.tuning_files.safe_choices import rule_key
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of
@@ -159,7 +159,7 @@ class TracedProgram(Struct, kw_only=True, eq=False):
     def predicted(self) -> dict[str, list[Choice]]:
         """The predicted fastest choice by its condition, replay or scenario; empty without both."""
         condition = common(self.parts)[-1] if self.parts else ""
-        if condition not in RECORDED:
+        if condition not in RECORDED_KINDS:
             return {}
         return {condition: chosen_for(self.source, self.parts, condition)}
 

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.choose import Choice, choose
-from offbeat.selection.choices.delay_table import RECORDED, DelayTable
+from offbeat.selection.choices.delay_table import RECORDED_KINDS, DelayTable
 from offbeat.selection.tuning_files.export import plan_of
 from offbeat.selection.tuning_files.safe_choices import rule_key
 from offbeat.tuning.prediction.measured_configuration import (
@@ -158,7 +158,7 @@ def by_algorithm(
         raise BadInput(
             f"--ran {ran} was not measured for {table.configuration}; there are {', '.join(table.algorithms)}"
         )
-    barred = table.excluded | {DEFAULT: "the library's own decision"}
+    barred = table.exclusions | {DEFAULT: "the library's own decision"}
     algorithms = {name: [name] for name in table.algorithms}
     return _compared(recorded, [part], algorithms, barred=barred, ran=ran, notes=notes)
 
@@ -195,7 +195,7 @@ def choices(source: Measurements, parts: Sequence[Part], rules: Sequence[str]) -
 
 def chosen_for(source: Measurements, parts: Sequence[Part], rule: str) -> list[Choice]:
     """The choices of a rule; for a condition, in the configurations of these parts."""
-    if rule not in RECORDED:
+    if rule not in RECORDED_KINDS:
         return choose(source.results, rule, bootstrap=0)
     patterns = {part.table.configuration: part.conditions[rule].pattern for part in parts}
     return [

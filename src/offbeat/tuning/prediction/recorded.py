@@ -116,7 +116,7 @@ def recorded_run(trace: Trace, summary: Summary, rows: Sequence[CallSiteStats]) 
             structs.replace(calls_of(row, summary), critical=critical)
             for row, critical in zip(rows, critical_shares(trace, rows), strict=True)
         ],
-        notes=[*summary.notes, *_sampled(rows, trace.every)],
+        notes=[*summary.notes, *_sampled(rows, trace.sampling_interval)],
         all_calls=all_calls(summary),
         spent_s=summary.spent_s,
     )

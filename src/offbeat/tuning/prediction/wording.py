@@ -10,7 +10,7 @@ from offbeat.base.document.tables import Table
 from offbeat.base.units import amount, format_time
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.choices.delay_table import NO_DELAY
-from offbeat.selection.choices.wording import NOTHING, common_unit, cost
+from offbeat.selection.choices.wording import DASH, common_unit, cost
 from offbeat.trace.summary_tables import library_name
 from offbeat.tuning.prediction.affected_calls import calls_affected_by_choice
 from offbeat.tuning.prediction.measured_configuration import Estimate
@@ -60,7 +60,7 @@ def table(prediction: Prediction) -> Table:
     for one in prediction.expected:
         change = prediction.change(one)
         cells = [_number(one.run_s.get(name), factor, decimals) for name in prediction.conditions]
-        rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else NOTHING])
+        rows.append([_name(prediction, one), *cells, cost(change.time_s) if change else DASH])
     return Table(
         title=f"Expected run time in {unit}",
         headings=headings,
@@ -162,7 +162,7 @@ def _decimals(prediction: Prediction, factor: float) -> int:
 
 def _number(estimate: Estimate | None, factor: float, decimals: int) -> str:
     if estimate is None:
-        return NOTHING
+        return DASH
     text = f"{estimate.time_s * factor:.{decimals}f}"
     wide = max(estimate.high_s - estimate.time_s, estimate.time_s - estimate.low_s) * factor
     return text if wide <= 0 else f"{text} ±{wide:.{decimals}f}"

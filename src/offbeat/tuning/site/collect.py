@@ -26,7 +26,7 @@ from offbeat.measurement.runs.resume import has_results
 from offbeat.model.study.case import CONFIGURATION, PARTITIONED_SEND
 from offbeat.model.study.schema import RepetitionsSection
 from offbeat.selection.choices.reliability import reliability
-from offbeat.selection.choices.restrictions import unfinished
+from offbeat.selection.choices.restrictions import study_progress
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summary_of_trace
 from offbeat.tuning.pipeline import directory as tune_directory
@@ -119,7 +119,7 @@ def _collected(
             offbeat_version=str(results.provenance.get("offbeat_version", "")),
             study=hashlib.sha256(question.encode()).hexdigest()[:16],
             repetitions=int(cases["repetitions"].sum() or 0),
-            warnings=[notice.what for notice in reliability(results)],
+            warnings=[notice.observation for notice in reliability(results)],
         ),
         weight=DEFAULT_WEIGHT if weight is None else weight,
         library=library,
@@ -166,7 +166,7 @@ def _library(results: Results) -> dict[str, Any]:
 
 def _complete_cases(results: Results) -> tuple[pl.DataFrame, list[str]]:
     """The cases of all configurations that are measured completely, and a sentence on the others."""
-    study = unfinished(results)
+    study = study_progress(results)
     partial = list(study.not_measured) if study is not None else []
     cases = results.cases
     if partial:

@@ -19,12 +19,12 @@ from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.selection.choices import selection_rules
 from offbeat.selection.choices.against_default import against_default
 from offbeat.selection.choices.choose import Choice
-from offbeat.selection.choices.coverage import BEYOND
-from offbeat.selection.choices.delay_table import EXCLUDING, delay_tables
+from offbeat.selection.choices.coverage import EXTENSION
+from offbeat.selection.choices.delay_table import EXCLUSION_REASONS, delay_tables
 from offbeat.selection.choices.selection_rules import Rule
 from offbeat.selection.tuning_files.export import plan_of
 from offbeat.selection.tuning_files.tuning_plan import TuningPlan
-from offbeat.selection.verification.rule_probes import KNOWN
+from offbeat.selection.verification.rule_probes import STATUSES_WITH_EVIDENCE
 from offbeat.tuning.site.decide import Calls, Decision, Vote, decisions, divided
 from offbeat.tuning.site.directory import Site, is_library_folder, read_site
 from offbeat.tuning.site.entry import Entry
@@ -121,10 +121,10 @@ def _votes(entry: Entry, rule: Rule) -> tuple[list[Vote], list[str]]:
             continue
         cell = table.configuration
         excluded = {
-            one.algorithm: EXCLUDING[one.status]
+            one.algorithm: EXCLUSION_REASONS[one.status]
             for one in results.verdicts
             if (one.collective, one.p, one.bytes) == (cell.collective, cell.p, cell.bytes)
-            and one.status in EXCLUDING
+            and one.status in EXCLUSION_REASONS
             and one.algorithm != DEFAULT
         }
         votes.append(
@@ -133,7 +133,7 @@ def _votes(entry: Entry, rule: Rule) -> tuple[list[Vote], list[str]]:
                 configuration=cell,
                 weight=entry.weight,
                 times=times,
-                excluded=excluded | table.excluded,
+                excluded=excluded | table.exclusions,
             )
         )
     shares: dict[Calls, float] = {(one.collective, one.p, one.bytes): one.share for one in entry.shares}
@@ -196,7 +196,7 @@ def _merged_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
         groups.setdefault(key(verdict), []).append(verdict)
     return [
         msgspec.structs.replace(
-            latest(sorted(group, key=lambda one: one.status in KNOWN))[0],
+            latest(sorted(group, key=lambda one: one.status in STATUSES_WITH_EVIDENCE))[0],
             commutative_only=any(one.commutative_only for one in group),
             wrong_calls=list({str(call): call for one in group for call in one.wrong_calls}.values()),
             legal_calls=max(one.legal_calls for one in group),
@@ -205,7 +205,7 @@ def _merged_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     ]
 
 
-def plan(merged: Merged, allowed: Collection[str] = (), beyond: float = BEYOND) -> TuningPlan:
+def plan(merged: Merged, allowed: Collection[str] = (), beyond: float = EXTENSION) -> TuningPlan:
     """The tuning plan of the decisions, as ``offbeat export`` makes that of a study.
 
     Raises :class:`RunFailed` if all calls are left to the library.

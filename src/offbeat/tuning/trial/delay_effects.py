@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from offbeat.base.document.tables import Table
 from offbeat.base.units import format_time
-from offbeat.selection.choices.wording import NOTHING
+from offbeat.selection.choices.wording import DASH
 from offbeat.tuning.trial.comparison import difference_interval
 from offbeat.tuning.trial.delays import NONE, DelayVariant
 from offbeat.tuning.trial.trial import Run
@@ -72,7 +72,7 @@ def effect_table(effects: Sequence[DelayEffect]) -> Table:
             f"{one.delays:.0f}",
             format_time(one.delayed_s),
             f"{one.reached:.0%}",
-            NOTHING if math.isnan(one.low) else f"{one.low:.0%} to {one.high:.0%}",
+            DASH if math.isnan(one.low) else f"{one.low:.0%} to {one.high:.0%}",
         ]
         for one in effects
     ]

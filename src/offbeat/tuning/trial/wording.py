@@ -9,7 +9,7 @@ from offbeat.base.document.tables import Table
 from offbeat.base.units import amount, enumeration, format_time
 from offbeat.measurement.results.statistics import geometric_mean
 from offbeat.model.study.algorithm import DEFAULT
-from offbeat.selection.choices.wording import NOTHING, cost
+from offbeat.selection.choices.wording import DASH, cost
 from offbeat.tuning.prediction.prediction import Prediction
 from offbeat.tuning.trial.choices import TrialChoice
 from offbeat.tuning.trial.comparison import Comparison, Verdict
@@ -51,11 +51,11 @@ def time_table(
         also = "".join(
             f" = {other}" for other, representative in same_rules.items() if representative == name
         )
-        middle = format_time(geometric_mean(run_times_s), 4) if run_times_s else NOTHING
+        middle = format_time(geometric_mean(run_times_s), 4) if run_times_s else DASH
         span = (
             f"{format_time(min(run_times_s), 4)} – {format_time(max(run_times_s), 4)}"
             if run_times_s
-            else NOTHING
+            else DASH
         )
         lines.append(
             [
@@ -125,11 +125,11 @@ def expectation_table(prediction: Prediction, times_s: Mapping[str, Sequence[flo
         rows.append(
             [
                 name,
-                format_time(one.run_s["no_delay"].time_s, 4) if "no_delay" in one.run_s else NOTHING,
-                format_time(expected.time_s, 4) if expected else NOTHING,
+                format_time(one.run_s["no_delay"].time_s, 4) if "no_delay" in one.run_s else DASH,
+                format_time(expected.time_s, 4) if expected else DASH,
                 format_time(measured, 4),
-                cost(expected.time_s / measured - 1) if expected else NOTHING,
-                cost(change.time_s) if change else NOTHING,
+                cost(expected.time_s / measured - 1) if expected else DASH,
+                cost(change.time_s) if change else DASH,
                 _against(run_times_s, times_s.get(DEFAULT, [])),
             ]
         )
@@ -166,5 +166,5 @@ def chance_words(chance: float) -> str:
 
 def _against(run_times_s: Sequence[float], default: Sequence[float]) -> str:
     if not run_times_s or not default or run_times_s is default:
-        return NOTHING
+        return DASH
     return cost(geometric_mean(run_times_s) / geometric_mean(default) - 1)
