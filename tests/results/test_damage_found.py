@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sample_cases import FACTS, STUDY, make_case, make_samples
 
@@ -116,6 +116,7 @@ def test_a_changed_digit_in_a_line_is_detected_named_excluded_and_measured_again
     place=st.floats(0, 1),
     kind=st.sampled_from(KINDS),
 )
+@example(place=1.0, kind="cases")
 def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     streams: Path,
     parts: Path,
@@ -142,7 +143,9 @@ def test_damage_anywhere_is_detected_and_repaired_by_resuming(
     assert all(row in whole for row in rows)
     ranks = results.ranks()
     if len(rows) < COUNT:
-        assert results.notes
+        # A record whose line end is lost looks like the last one of a killed writer: it is measured again.
+        has_lost_end = kind == "cases" and not path.read_bytes().endswith(b"\n")
+        assert results.notes or has_lost_end
     elif ranks.height < 12 * COUNT:
         assert "do not fit their checksum" in results.notes[-1] or "damaged" in results.notes[-1]
     goes_on(left)
