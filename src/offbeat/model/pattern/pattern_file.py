@@ -220,8 +220,8 @@ def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Patter
     lines = read_lines(path, _FILE_KIND, "one delay in seconds per line")
     header = parse_header(lines)
     unit_s = unit_of(path, header)
-    stated = header.get(_PARTITIONS, "")
-    columns = max(int(stated), 1) if stated.isdecimal() and len(stated) < 10 else 1
+    partitions_text = header.get(_PARTITIONS, "")
+    columns = max(int(partitions_text), 1) if partitions_text.isdecimal() and len(partitions_text) < 10 else 1
     delays = [
         _delays_of_rank(path, number, fields, columns, unit_s)
         for number, line in enumerate(lines, 1)
@@ -231,8 +231,8 @@ def read(path: Path, p: int | None = None, partitions: int | None = 1) -> Patter
     _check_partitions(path, columns, partitions)
     values = np.array(delays, dtype=np.float64)
     smallest = float(values.min())
-    others = {key: value for key, value in header.items() if key not in ("p", "unit", _PARTITIONS)}
-    return Pattern(name=path.stem, delays_s=values - smallest, header=others, shifted_by_s=smallest)
+    extra_keys = {key: value for key, value in header.items() if key not in ("p", "unit", _PARTITIONS)}
+    return Pattern(name=path.stem, delays_s=values - smallest, header=extra_keys, shifted_by_s=smallest)
 
 
 def _delays_of_rank(

@@ -124,13 +124,13 @@ def check_processes(path: Path, replay: Replay, p: int) -> None:
 
 def _check_lengths(path: Path, numbers: list[int], rows: list[list[float]], header: dict[str, str]) -> None:
     """Raise BadInput unless every call has p delays: the p of the header, or else that of the first call."""
-    stated = header.get("p", "")
-    expected = int(stated) if stated.isdecimal() else max(len(rows[0]), 1) if rows else 0
-    source = "the header says p =" if stated.isdecimal() else "the first call has"
+    p_text = header.get("p", "")
+    p = int(p_text) if p_text.isdecimal() else max(len(rows[0]), 1) if rows else 0
+    source = "the header says p =" if p_text.isdecimal() else "the first call has"
     for number, row in zip(numbers, rows, strict=True):
-        if len(row) != expected:
+        if len(row) != p:
             raise BadInput(
-                f"{path}:{number}: this call has {amount(len(row), 'delay')}, but {source} {expected}; a"
+                f"{path}:{number}: this call has {amount(len(row), 'delay')}, but {source} {p}; a"
                 " replay file has one call a line, with a delay for each rank"
             )
 

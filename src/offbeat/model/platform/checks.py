@@ -37,21 +37,21 @@ def check_values(tree: Tree, raw: Tree, faults: Faults) -> None:
 def _check_rates(tree: Any, key: Key, faults: Faults) -> None:
     """Bandwidths, and rates of operations, are 0 or at least LEAST_RATE."""
     if isinstance(tree, dict | list):
-        places = tree.items() if isinstance(tree, dict) else enumerate(tree)
-        for place, value in places:
-            _check_rates(value, (*key, place), faults)
+        items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for item_key, value in items:
+            _check_rates(value, (*key, item_key), faults)
     elif isinstance(tree, float) and 0 < tree < LEAST_RATE:
-        name = str(next(place for place in reversed(key) if isinstance(place, str)))
+        name = str(next(item_key for item_key in reversed(key) if isinstance(item_key, str)))
         if name.endswith(("bandwidth", "_rate")):
             faults.add(key, f"{tree:g} per second is too small; write {LEAST_RATE:g} or more")
 
 
 def _check_links(tree: Tree, faults: Faults) -> None:
-    inside, link = tree["inside"], tree["link"]
-    if inside is not INVALID and inside["bandwidth"] == 0:
+    node, link = tree["inside"], tree["link"]
+    if node is not INVALID and node["bandwidth"] == 0:
         faults.add(("inside", "bandwidth"), ZERO)
-    several = tree["nodes"] is not INVALID and tree["nodes"] > 1
-    if several and link is not INVALID and link["bandwidth"] == 0:
+    has_network = tree["nodes"] is not INVALID and tree["nodes"] > 1
+    if has_network and link is not INVALID and link["bandwidth"] == 0:
         faults.add(("link", "bandwidth"), ZERO)
 
 
@@ -77,9 +77,11 @@ def _check_factors(section: Tree, name: str, faults: Faults) -> None:
     sizes = section["from_sizes"]
     if sizes is INVALID:
         return
-    for (_, below), (index, size) in zip(valid_items(sizes), list(valid_items(sizes))[1:], strict=False):
-        if size <= below:
-            sentence = f"{format_size(size)} follows {format_size(below)}; sizes must ascend"
+    for (_, smaller_size), (index, size) in zip(
+        valid_items(sizes), list(valid_items(sizes))[1:], strict=False
+    ):
+        if size <= smaller_size:
+            sentence = f"{format_size(size)} follows {format_size(smaller_size)}; sizes must ascend"
             faults.add((name, "from_sizes", index), sentence)
     for key in ("latency_factors", "bandwidth_factors"):
         factors = section[key]
@@ -92,8 +94,8 @@ def _check_topology(tree: Tree, raw: Tree, faults: Faults) -> None:
     topology = tree["topology"]
     if topology is INVALID:
         return
-    for section, other in TOPOLOGIES.items():
-        if other.check and section in raw and section != topology:
+    for section, topology_record in TOPOLOGIES.items():
+        if topology_record.check and section in raw and section != topology:
             remedy = f"leave the section out, or write topology = '{section}'"
             faults.add(
                 (section,), f"the topology is {topology!r}, which this section does not describe; {remedy}"
@@ -124,25 +126,27 @@ RANGES = ("sizes", "partitions", "threads", "delays")
 def _check_approaches(sections: Any, faults: Faults) -> None:
     names: set[str] = set()
     for index, section in valid_items(sections):
-        place = ("partitioned", index)
+        section_key = ("partitioned", index)
         if section["approach"] in names:
             remedy = "keep one section for each approach"
-            faults.add((*place, "approach"), f"{section['approach']!r} has two sections; {remedy}")
+            faults.add((*section_key, "approach"), f"{section['approach']!r} has two sections; {remedy}")
         if section["approach"] is not INVALID:
             names.add(section["approach"])
-        for key, length, what in (
+        for key, length, description in (
             *((name, 3, "a value and the ends of its interval") for name in ESTIMATES),
             *((name, 2, "the smallest and the largest value") for name in RANGES),
             ("noise", 2, "mean and standard deviation"),
         ):
-            _check_numbers(section[key], length, what, (*place, key), faults)
+            _check_numbers(section[key], length, description, (*section_key, key), faults)
 
 
-def _check_numbers(numbers: Any, length: int, what: str, key: Key, faults: Faults) -> None:
+def _check_numbers(numbers: Any, length: int, description: str, key: Key, faults: Faults) -> None:
     if numbers is INVALID or INVALID in numbers:
         return
     if len(numbers) != length:
-        faults.add(key, f"the list has {amount(len(numbers), 'number')}; write {what}: {length} numbers")
+        faults.add(
+            key, f"the list has {amount(len(numbers), 'number')}; write {description}: {length} numbers"
+        )
         return
     if str(key[-1]).endswith("bandwidth") and min(numbers) == 0:
         faults.add(key, ZERO)
@@ -156,17 +160,17 @@ def _check_numbers(numbers: Any, length: int, what: str, key: Key, faults: Fault
 
 
 def _check_ranks(ranks: Tree, nodes: Any, cores: Any, faults: Faults) -> None:
-    listed = ranks["nodes"]
-    if INVALID in (ranks["mapping"],) or listed is INVALID:
+    node_of_rank = ranks["nodes"]
+    if INVALID in (ranks["mapping"],) or node_of_rank is INVALID:
         return
-    if ranks["mapping"] == "list" and not listed:
+    if ranks["mapping"] == "list" and not node_of_rank:
         faults.add(("ranks", "nodes"), "the mapping is a list, but there is none; write a node for each rank")
-    if ranks["mapping"] != "list" and listed:
+    if ranks["mapping"] != "list" and node_of_rank:
         sentence = f"the mapping is {ranks['mapping']!r}, and a list of nodes is given, too"
         faults.add(("ranks", "nodes"), f"{sentence}; leave it out, or write mapping = 'list'")
     if INVALID in (nodes, cores):
         return
-    for index, node in valid_items(listed):
+    for index, node in valid_items(node_of_rank):
         if node >= nodes:
             sentence = f"rank {index} is on node {node}, but the nodes are 0 to {nodes - 1}"
             faults.add(("ranks", "nodes", index), f"{sentence}; write one of these")

@@ -102,11 +102,11 @@ def memory_text(file: PlatformFile) -> str:
 def shared_messages_text(file: PlatformFile) -> str:
     """How messages inside a node contend in programs of many iterations, as a phrase."""
     memory = file.memory
-    shared = "do not contend"
+    contention = "do not contend"
     if memory.message_bandwidth:
-        shared = f"share {format_bandwidth(memory.message_bandwidth)} in the domain of their receivers"
-    drawn = f"{memory.message_traffic:g} B from the memory for each byte" if memory.message_traffic else ""
-    return f"messages inside a node {shared} and draw {drawn or 'nothing from the memory'}"
+        contention = f"share {format_bandwidth(memory.message_bandwidth)} in the domain of their receivers"
+    traffic = f"{memory.message_traffic:g} B from the memory for each byte" if memory.message_traffic else ""
+    return f"messages inside a node {contention} and draw {traffic or 'nothing from the memory'}"
 
 
 def _ranks(file: PlatformFile) -> str:

@@ -15,9 +15,9 @@ def build(platform: PlatformFile) -> _simulator.Topology:
     """The simulator's topology."""
     fly, cable = platform.dragonfly, (platform.link.bandwidth, platform.link.latency)
     local = (fly.local_bandwidth or cable[0], latency_or_link(fly.local_latency, platform))
-    between = (fly.global_bandwidth or cable[0], latency_or_link(fly.global_latency, platform))
+    global_link = (fly.global_bandwidth or cable[0], latency_or_link(fly.global_latency, platform))
     sizes = (fly.groups, fly.routers, fly.nodes_per_router, fly.global_cables)
-    return _simulator.dragonfly(*sizes, cable, local, between, platform.reverse_share)
+    return _simulator.dragonfly(*sizes, cable, local, global_link, platform.reverse_share)
 
 
 def description(platform: PlatformFile, speed: str) -> str:

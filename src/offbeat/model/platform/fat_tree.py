@@ -51,7 +51,7 @@ def levels(platform: PlatformFile) -> list[Level]:
     spines = round(uplinks(tree)) // tree.cables
     pods = math.ceil(leaves / tree.leaves_per_pod) if tree.leaves_per_pod else 1
     to_node = link.bandwidth, link.latency
-    between = tree.bandwidth or link.bandwidth, latency_or_link(tree.latency, platform)
+    uplink = tree.bandwidth or link.bandwidth, latency_or_link(tree.latency, platform)
     leaf = Level(
         name="leaf", switches=leaves, children=tree.nodes_per_leaf, parents=1, cables=1, cable=to_node
     )
@@ -61,7 +61,7 @@ def levels(platform: PlatformFile) -> list[Level]:
         children=tree.leaves_per_pod or leaves,
         parents=spines,
         cables=tree.cables,
-        cable=between,
+        cable=uplink,
     )
     if not tree.leaves_per_pod:
         return [leaf, spine]
@@ -71,7 +71,7 @@ def levels(platform: PlatformFile) -> list[Level]:
         children=pods,
         parents=tree.cores_per_spine,
         cables=tree.core_cables,
-        cable=between,
+        cable=uplink,
     )
     return [leaf, spine, core]
 
@@ -113,11 +113,11 @@ def check(tree: Tree, nodes: Any, faults: Faults) -> None:
     _check_taper(tree, faults)
     pods, cores = tree["leaves_per_pod"], tree["cores_per_spine"]
     if INVALID not in (pods, cores) and bool(pods) != bool(cores):
-        present, missing = (
+        present, absent_key = (
             ("leaves_per_pod", "cores_per_spine") if pods else ("cores_per_spine", "leaves_per_pod")
         )
-        remedy = f"three levels need both: add {missing}, or leave {present} out for two"
-        faults.add(("fat_tree", present), f"{present} is given without {missing}; {remedy}")
+        remedy = f"three levels need both: add {absent_key}, or leave {present} out for two"
+        faults.add(("fat_tree", present), f"{present} is given without {absent_key}; {remedy}")
     if INVALID not in (nodes, tree["nodes_per_leaf"]) and tree["nodes_per_leaf"] > nodes:
         sentence = f"a leaf for {tree['nodes_per_leaf']} nodes, but there are {nodes} in all; write fewer"
         faults.add(("fat_tree", "nodes_per_leaf"), sentence)
@@ -127,13 +127,13 @@ def _check_taper(tree: Tree, faults: Faults) -> None:
     taper, nodes, cables = tree["taper"], tree["nodes_per_leaf"], tree["cables"]
     if not taper or not nodes or cables is INVALID:
         return
-    up = nodes / taper
-    if abs(up - round(up)) > 1e-6 or round(up) < 1:
-        sentence = f"{nodes} nodes with a taper of {taper:g} leave {up:.4g} cables up"
+    uplinks = nodes / taper
+    if abs(uplinks - round(uplinks)) > 1e-6 or round(uplinks) < 1:
+        sentence = f"{nodes} nodes with a taper of {taper:g} leave {uplinks:.4g} cables up"
         faults.add(("fat_tree", "taper"), f"{sentence}; write a taper for which that is a whole number")
-    elif round(up) % cables:
-        sentence = f"{round(up)} cables up are not {cables} to each of some spines"
-        faults.add(("fat_tree", "cables"), f"{sentence}; write a number that divides {round(up)}")
+    elif round(uplinks) % cables:
+        sentence = f"{round(uplinks)} cables up are not {cables} to each of some spines"
+        faults.add(("fat_tree", "cables"), f"{sentence}; write a number that divides {round(uplinks)}")
 
 
 TOPOLOGY = Topology(

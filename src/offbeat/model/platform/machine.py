@@ -72,10 +72,10 @@ class Platform(Struct, frozen=True, kw_only=True):
             placed = network.cyclic(p, nodes or self.file.nodes)
         else:
             placed = network.block(p, nodes or self.file.nodes, ppn or self._ranks_per_node(p))
-        most = network.max_ranks_per_node(placed)
-        if most > self.file.cores and not ranks.oversubscribe:
+        most_ranks = network.max_ranks_per_node(placed)
+        if most_ranks > self.file.cores and not ranks.oversubscribe:
             machine = f"{amount(self.file.nodes, 'node')} × {amount(self.file.cores, 'core')}"
-            ranks_text = f"{p} ranks, {most} of them on one node" if ppn else f"{p} ranks"
+            ranks_text = f"{p} ranks, {most_ranks} of them on one node" if ppn else f"{p} ranks"
             remedy = "take fewer ranks, or allow it with oversubscribe = true in [ranks]"
             raise BadInput(
                 f"{self.where(('cores',))} {ranks_text}, but {machine} are {self.total_cores}; {remedy}"
@@ -90,9 +90,9 @@ class Platform(Struct, frozen=True, kw_only=True):
         """
         domains, cores = self.file.memory.domains, self.file.cores
         order = np.argsort(node_of_rank, kind="stable")
-        ordered = node_of_rank[order]
+        sorted_nodes = node_of_rank[order]
         core = np.empty_like(node_of_rank)
-        core[order] = (np.arange(len(ordered)) - np.searchsorted(ordered, ordered)) % cores
+        core[order] = (np.arange(len(sorted_nodes)) - np.searchsorted(sorted_nodes, sorted_nodes)) % cores
         return node_of_rank * domains + core * domains // cores
 
     def network(
@@ -120,17 +120,23 @@ class Platform(Struct, frozen=True, kw_only=True):
         return max(self.file.cores, -(-p // self.file.nodes) if self.file.ranks.oversubscribe else 0)
 
     def _listed(self, p: int, nodes: int) -> Nodes:
-        listed = self.file.ranks.nodes
+        nodes_of_file = self.file.ranks.nodes
         key = ("ranks", "nodes")
         if nodes:
             remedy = "say p alone, or take the mapping block or cyclic"
             raise BadInput(
                 f"{self.where(key)} the file says where each rank is, so nodes and ppn cannot; {remedy}"
             )
-        if p > len(listed):
-            lost = f"rank {p - 1} has" if p - len(listed) == 1 else f"ranks {len(listed)} to {p - 1} have"
-            raise BadInput(f"{self.where(key)} of {p} ranks {lost} no node; list a node for each rank")
-        return np.array(listed[:p], dtype=np.int32)
+        if p > len(nodes_of_file):
+            ranks_without_node = (
+                f"rank {p - 1} has"
+                if p - len(nodes_of_file) == 1
+                else f"ranks {len(nodes_of_file)} to {p - 1} have"
+            )
+            raise BadInput(
+                f"{self.where(key)} of {p} ranks {ranks_without_node} no node; list a node for each rank"
+            )
+        return np.array(nodes_of_file[:p], dtype=np.int32)
 
     def _check_nodes(self, p: int, nodes: int, ppn: int) -> None:
         if nodes * ppn != p:

@@ -45,13 +45,13 @@ def message_paths(platform: PlatformFile) -> list[MessagePath]:
                 latency_s=latency_s,
                 bandwidth=min(alone, cap) if cap else alone,
             )
-    inside = MessagePath(
+    inside_node = MessagePath(
         name="inside a node",
         hops=0,
         latency_s=platform.inside.latency,
         bandwidth=platform.inside.bandwidth,
     )
-    return [inside, *sorted(by_length.values(), key=lambda path: (path.hops, path.latency_s))]
+    return [inside_node, *sorted(by_length.values(), key=lambda path: (path.hops, path.latency_s))]
 
 
 def message_s(platform: PlatformFile, path: MessagePath, sizes: Sequence[int] | Times) -> Times:
@@ -68,11 +68,13 @@ def message_parts_s(
     The first part is that for which the message occupies its sender and its path, so that the next message
     waits; the second part follows it, and messages overlap in it.
     """
-    carried = np.asarray(sizes, dtype=np.float64) + platform.messages.header
+    message_bytes = np.asarray(sizes, dtype=np.float64) + platform.messages.header
     section = platform.messages if path.hops else inside_factors(platform)
-    latency = path.latency_s * factors_at(section.from_sizes, section.latency_factors, carried)
-    moving = carried / (path.bandwidth * factors_at(section.from_sizes, section.bandwidth_factors, carried))
-    return platform.messages.send_overhead + moving, latency + platform.messages.receive_overhead
+    latency = path.latency_s * factors_at(section.from_sizes, section.latency_factors, message_bytes)
+    transfer_s = message_bytes / (
+        path.bandwidth * factors_at(section.from_sizes, section.bandwidth_factors, message_bytes)
+    )
+    return platform.messages.send_overhead + transfer_s, latency + platform.messages.receive_overhead
 
 
 def concurrent_message_s(platform: PlatformFile, path: MessagePath, size_bytes: int, flows: int) -> float:
@@ -84,26 +86,26 @@ def concurrent_message_s(platform: PlatformFile, path: MessagePath, size_bytes: 
     if not path.hops:
         return alone_s
     share = min(path.bandwidth, platform.link.bandwidth / flows)
-    carried = np.array([float(size_bytes + platform.messages.header)])
+    message_bytes = np.array([float(size_bytes + platform.messages.header)])
     messages = platform.messages
-    factor = float(factors_at(messages.from_sizes, messages.bandwidth_factors, carried)[0])
-    return alone_s + float(carried[0]) / factor * (1 / share - 1 / path.bandwidth)
+    factor = float(factors_at(messages.from_sizes, messages.bandwidth_factors, message_bytes)[0])
+    return alone_s + float(message_bytes[0]) / factor * (1 / share - 1 / path.bandwidth)
 
 
-def factors_at(from_sizes: Sequence[int], factors: Sequence[float], carried: Times) -> Times:
+def factors_at(from_sizes: Sequence[int], factors: Sequence[float], message_bytes: Times) -> Times:
     """The factor at each size; 1 below the first."""
     if not from_sizes:
-        return np.ones_like(carried)
+        return np.ones_like(message_bytes)
     steps = np.array([1.0, *factors])
-    return steps[np.searchsorted(np.asarray(from_sizes), carried, side="right")]
+    return steps[np.searchsorted(np.asarray(from_sizes), message_bytes, side="right")]
 
 
 def inside_transfer_s(platform: PlatformFile, size_bytes: int) -> float:
     """The seconds for which the bytes of a single message inside a node move, without other costs."""
     section = inside_factors(platform)
-    carried = np.array([float(size_bytes + platform.messages.header)])
-    factor = float(factors_at(section.from_sizes, section.bandwidth_factors, carried)[0])
-    return float(carried[0]) / (platform.inside.bandwidth * factor)
+    message_bytes = np.array([float(size_bytes + platform.messages.header)])
+    factor = float(factors_at(section.from_sizes, section.bandwidth_factors, message_bytes)[0])
+    return float(message_bytes[0]) / (platform.inside.bandwidth * factor)
 
 
 def shared_message_s(platform: PlatformFile, size_bytes: int, flows: int) -> float:

@@ -179,7 +179,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
     for case, draw in zip(by_id, draws, strict=False):
         rank.setdefault(configuration_key(case), draw)
         rank.setdefault((*configuration_key(case), case.algorithm), draw)
-    keyed = [
+    sort_entries = [
         (
             case.launch_placement,
             rank[configuration_key(case)],
@@ -193,7 +193,7 @@ def order(cases: Sequence[Case], seed: int, round_number: int = 0) -> list[Case]
         )
         for case, draw in zip(by_id, draws[len(by_id) :], strict=True)
     ]
-    return [entry[-1] for entry in sorted(keyed, key=lambda entry: entry[:-1])]
+    return [entry[-1] for entry in sorted(sort_entries, key=lambda entry: entry[:-1])]
 
 
 def delays_s(loaded: LoadedStudy, case: Case, skew_s: float) -> NDArray[np.float64]:

@@ -42,11 +42,13 @@ def check_processes(processes: Any, faults: Faults) -> None:
         return
     has = {name: processes[name] is INVALID or bool(processes[name]) for name in ("p", "nodes", "ppn")}
     if has["p"] and (has["nodes"] or has["ppn"]):
-        other = "nodes" if has["nodes"] else "ppn"
-        faults.add(("processes", "p"), f"p is given and {other} too; keep either p, or nodes with ppn")
+        other_key = "nodes" if has["nodes"] else "ppn"
+        faults.add(("processes", "p"), f"p is given and {other_key} too; keep either p, or nodes with ppn")
     elif has["nodes"] != has["ppn"]:
-        present, missing = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
-        faults.add(("processes", present), f"{present} is given without {missing}; add {missing} = [...]")
+        present, absent_key = ("nodes", "ppn") if has["nodes"] else ("ppn", "nodes")
+        faults.add(
+            ("processes", present), f"{present} is given without {absent_key}; add {absent_key} = [...]"
+        )
     elif not any(has.values()):
         faults.add(("processes",), "it says neither p nor nodes and ppn; add p = [4], for instance")
     for name in has:
@@ -116,19 +118,19 @@ def _check_sizes(section: Tree, key: Key, faults: Faults) -> None:
         if size == 0:
             faults.add((*key, "sizes", index), "a size of 0 bytes sends nothing; leave it out")
         elif size % extent:
-            near = max(extent, size // extent * extent)
+            nearest_size = max(extent, size // extent * extent)
             sentence = f"{size} B is not a multiple of the {extent} bytes of a {section['datatype']}"
-            faults.add((*key, "sizes", index), f"{sentence}; write {near} B, or another datatype")
+            faults.add((*key, "sizes", index), f"{sentence}; write {nearest_size} B, or another datatype")
 
 
 def _check_own_processes(section: Tree, index: int, processes: Any, faults: Faults) -> None:
     """Check that the section's own p are among those of the study."""
     key: Key = ("collective", index, "p")
-    known = {p for p, _, _ in placements(processes)}
+    study_sizes = {p for p, _, _ in placements(processes)}
     check_duplicates(section["p"], key, faults)
     for position, p in valid_items(section["p"]):
-        if known and p not in known:
-            there = ", ".join(map(str, sorted(known)))
+        if study_sizes and p not in study_sizes:
+            there = ", ".join(map(str, sorted(study_sizes)))
             faults.add((*key, position), f"the study has no p = {p} but {there}; add {p} to [processes]")
 
 
@@ -154,46 +156,46 @@ def _check_communicators(section: Tree, index: int, tree: Tree, faults: Faults) 
 
 
 def _check_root(section: Tree, index: int, processes: Any, faults: Faults) -> None:
-    rooted = [name for _, name in valid_items(section["names"]) if name in ROOTED]
+    rooted_names = [name for _, name in valid_items(section["names"]) if name in ROOTED]
     sizes = communicator_sizes(section, processes)
-    if rooted and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
+    if rooted_names and sizes and section["root"] is not INVALID and section["root"] >= min(sizes):
         sentence = f"root {section['root']} is no rank of p = {min(sizes)}"
         faults.add(("collective", index, "root"), f"{sentence}; write a rank from 0 to {min(sizes) - 1}")
 
 
 def _check_limits(section: Tree, index: int, tree: Tree, faults: Faults, *, other_machine: bool) -> None:
     """Check sizes against the limits of MPI counts and of this machine's memory."""
-    places = placements_of(section, tree["processes"])
-    allowed = [one for one in places if one[0] <= MAX_PROCESSES] or [(1, 1, 1)]
+    section_placements = placements_of(section, tree["processes"])
+    legal_placements = [one for one in section_placements if one[0] <= MAX_PROCESSES] or [(1, 1, 1)]
     mpi = tree["mpi"] if tree["mpi"] is not INVALID else {}
     for position, size in valid_items(section["sizes"]):
-        sentence = _beyond_counts(section, size, allowed)
+        sentence = _beyond_counts(section, size, legal_placements)
         if not sentence and not other_machine:
-            sentence = _beyond_memory(section, size, allowed, mpi)
+            sentence = _beyond_memory(section, size, legal_placements, mpi)
         if sentence:
             faults.add(("collective", index, "sizes", position), sentence)
 
 
-def _beyond_counts(section: Tree, size: int, places: list[Placement]) -> str:
+def _beyond_counts(section: Tree, size: int, section_placements: list[Placement]) -> str:
     """The fault of a size that exceeds MPI's counts and displacements, which are C ints; empty if none."""
     extent = EXTENTS[section["datatype"]] if section["datatype"] is not INVALID else 8
-    summed = [name for _, name in valid_items(section["names"]) if PROPERTIES[name].has_uneven_counts]
-    largest = max(p for p, _, _ in places) // communicators_of(section)
-    count = size // extent * (largest if summed else 1)
+    uneven_names = [name for _, name in valid_items(section["names"]) if PROPERTIES[name].has_uneven_counts]
+    largest = max(p for p, _, _ in section_placements) // communicators_of(section)
+    count = size // extent * (largest if uneven_names else 1)
     if count <= INT32_MAX:
         return ""
-    of = f"p × count of {summed[0]}" if summed else "count"
-    stated = f"more than an MPI call can state ({INT32_MAX})"
-    return f"at {format_size(size)} the {of} is {count}, {stated}; take a smaller size"
+    quantity = f"p × count of {uneven_names[0]}" if uneven_names else "count"
+    excess = f"more than an MPI call can state ({INT32_MAX})"
+    return f"at {format_size(size)} the {quantity} is {count}, {excess}; take a smaller size"
 
 
-def _beyond_memory(section: Tree, size: int, places: list[Placement], mpi: Tree) -> str:
+def _beyond_memory(section: Tree, size: int, section_placements: list[Placement], mpi: Tree) -> str:
     """The fault of the largest buffers, if they exceed this machine's memory; empty if they do not."""
     memory = machine_bytes()
     needs = [
         (buffer_bytes(name, size, p // communicators_of(section), processes_here(p, ppn, mpi)), name, p)
         for _, name in valid_items(section["names"])
-        for p, _, ppn in places
+        for p, _, ppn in section_placements
         if processes_here(p, ppn, mpi) * PROCESS_BYTES <= memory  # else check_process_memory reports it
     ]
     needed_bytes, name, p = max(needs, default=(0, "", 0))
@@ -211,14 +213,14 @@ def _gib(size_bytes: int) -> str:
 def _check_overlaps(sections: list[tuple[int, Tree]], processes: Any, faults: Faults) -> None:
     owner: dict[tuple[Any, ...], int] = {}
     for index, section in sections:
-        places: list[Placement | None] = [*placements_of(section, processes)]
+        section_placements: list[Placement | None] = [*placements_of(section, processes)]
         for position, name in valid_items(section["names"]):
             sizes = [0] if name == "barrier" else [size for _, size in valid_items(section["sizes"])]
-            for size, place in product(sizes, places or [None]):
+            for size, placement in product(sizes, section_placements or [None]):
                 configuration = (
                     name,
                     size,
-                    place,
+                    placement,
                     section["op"] if name in REDUCING else "",
                     section["datatype"] if name != "barrier" else "",
                     section["root"] if name in ROOTED else 0,
@@ -227,6 +229,6 @@ def _check_overlaps(sections: list[tuple[int, Tree]], processes: Any, faults: Fa
                 )
                 first = owner.setdefault(configuration, index)
                 if first != index:
-                    at = f" of {format_size(size)}" if size else ""
-                    sentence = f"{name}{at} is in collective[{first}] too; keep it in one section"
+                    size_text = f" of {format_size(size)}" if size else ""
+                    sentence = f"{name}{size_text} is in collective[{first}] too; keep it in one section"
                     faults.add(("collective", index, "names", position), sentence)

@@ -79,18 +79,19 @@ def _check_section(section: Tree, key: Key, faults: Faults) -> None:
         if size > INT32_MAX:
             faults.add((*key, "sizes", index), f"{size} B is more than an MPI call can state ({INT32_MAX})")
         elif size == 0 or size % partitions:
-            near = max(partitions, size // partitions * partitions)
+            nearest_size = max(partitions, size // partitions * partitions)
             sentence = (
-                f"{size} B cannot be divided into {partitions} equal partitions; write {near} B, for instance"
+                f"{size} B cannot be divided into {partitions} equal partitions; write {nearest_size} B, for"
+                " instance"
             )
             faults.add((*key, "sizes", index), sentence)
 
 
 def _check_limits(section: Tree, key: Key, faults: Faults) -> None:
-    for name, most in (("partitions", MAX_PARTITIONS), ("threads", MAX_THREADS)):
+    for name, limit in (("partitions", MAX_PARTITIONS), ("threads", MAX_THREADS)):
         for index, number in valid_items(section[name]):
-            if number > most:
-                faults.add((*key, name, index), f"{number} {name} are too many; the most are {most}")
+            if number > limit:
+                faults.add((*key, name, index), f"{number} {name} are too many; the most are {limit}")
     most_partitions = max(
         (number for _, number in valid_items(section["partitions"])), default=MAX_PARTITIONS
     )

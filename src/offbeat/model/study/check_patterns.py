@@ -36,14 +36,16 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     for index, shape in valid_items(patterns["shapes"]):
         if shape == "node_delayed":
             _check_node_delayed(("patterns", "shapes", index), tree, faults)
-    own: list[tuple[Key, Tree, list[int]]] = [
+    collective_sections: list[tuple[Key, Tree, list[int]]] = [
         (("collective", index), section, communicator_sizes(section, processes))
         for index, section in valid_items(tree["collective"])
     ]
-    all_sizes = sorted({p for _, _, sizes in own for p in sizes} or {p for p, _, _ in placements(processes)})
-    sections: list[tuple[Key, Tree, list[int]]] = [(("patterns",), patterns, all_sizes), *own]
+    all_sizes = sorted(
+        {p for _, _, sizes in collective_sections for p in sizes} or {p for p, _, _ in placements(processes)}
+    )
+    sections: list[tuple[Key, Tree, list[int]]] = [(("patterns",), patterns, all_sizes), *collective_sections]
     _check_stems([(key, section) for key, section, _ in sections], faults)
-    scaled = bool(patterns["scale_files"])
+    is_scaled = bool(patterns["scale_files"])
     partitions = {
         count
         for _, section in valid_items(tree["partitioned"])
@@ -51,7 +53,9 @@ def check_patterns(tree: Tree, base: Path, faults: Faults) -> None:
     }
     for key, section, processes_of_section in sections:
         for index, name in valid_items(section["files"]):
-            _check_file(base / name, (*key, "files", index), processes_of_section, partitions, scaled, faults)
+            _check_file(
+                base / name, (*key, "files", index), processes_of_section, partitions, is_scaled, faults
+            )
         for index, name in valid_items(section["replays"]):
             _check_replay(base / name, (*key, "replays", index), processes_of_section, faults)
         if "skews" in section:
@@ -81,18 +85,18 @@ def _check_stems(sections: Sequence[tuple[Key, Tree]], faults: Faults) -> None:
     ``sections`` are those with the keys ``files`` and ``replays``. Several collectives may share a file.
     """
     owner: dict[str, str] = {}
-    listed: set[tuple[Key, str]] = set()
+    entries: set[tuple[Key, str]] = set()
     keys = ("files", "replays")
-    named = [
+    file_names = [
         ((*section_key, key, index), name, section_key)
         for section_key, section in sections
         for key in keys
         for index, name in valid_items(section[key])
     ]
-    for key, name, section_key in named:
+    for key, name, section_key in file_names:
         stem = Path(name).stem
-        is_twice = (section_key, name) in listed or (("patterns",), name) in listed
-        listed.add((section_key, name))
+        is_twice = (section_key, name) in entries or (("patterns",), name) in entries
+        entries.add((section_key, name))
         if stem in SHAPES:
             sentence = (
                 f"the file {name!r} would be called {stem!r} in tables, which is a shape; rename the file"

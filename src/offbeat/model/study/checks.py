@@ -37,8 +37,8 @@ def check_values(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_mac
     ``raw`` is the file without defaults, ``base`` the folder that file names are relative to.
     ``other_machine`` skips the checks of this machine's memory, as simulating engines do.
     """
-    simulating = tree["engine"] in SIMULATING
-    other_machine = other_machine or simulating
+    is_simulated = tree["engine"] in SIMULATING
+    other_machine = other_machine or is_simulated
     _check_name(tree, faults)
     if _check_count(tree, faults):
         return  # checking each size and placement would take too long
@@ -49,10 +49,10 @@ def check_values(tree: Tree, raw: Tree, base: Path, faults: Faults, *, other_mac
     if not other_machine:
         check_process_memory(tree, faults)
     check_patterns(tree, base, faults)
-    written = raw.get("skew")
-    check_skew(tree["skew"], written if isinstance(written, dict) else {}, faults)
+    skew_keys = raw.get("skew")
+    check_skew(tree["skew"], skew_keys if isinstance(skew_keys, dict) else {}, faults)
     _check_repetitions(tree["repetitions"], faults)
-    if simulating:
+    if is_simulated:
         check_simulator(tree, base, faults)
     else:
         _check_mpi(tree["mpi"], base, faults)
@@ -101,8 +101,8 @@ def _count_patterns(tree: Tree) -> int:
     shapes, files, replays = (len(list(valid_items(patterns[key]))) for key in ("shapes", "files", "replays"))
     policy = CHOICES.get(skew["policy"])
     skews = len(list(valid_items(skew[policy.values_key]))) if policy else 1
-    scaled = shapes + (files if patterns["scale_files"] is True else 0)
-    return 1 + scaled * skews + files + replays
+    scaled_count = shapes + (files if patterns["scale_files"] is True else 0)
+    return 1 + scaled_count * skews + files + replays
 
 
 def _case_limit() -> int:
@@ -152,13 +152,13 @@ def check_own_algorithms(tree: Tree, base: Path, faults: Faults) -> None:
     """Add a fault for each FILE.py:FUNCTION whose file is missing, or that the engine cannot run."""
     for index, section in valid_items(tree["collective"]):
         for position, name in valid_items(section["algorithms"]):
-            place = split_file_and_function(name)
+            source = split_file_and_function(name)
             key = ("collective", index, "algorithms", position)
-            if place is not None and tree["engine"] in ("mpi", "smpi"):
+            if source is not None and tree["engine"] in ("mpi", "smpi"):
                 sentence = f"{name!r} is an algorithm of yours, which only the engine sim can simulate"
                 faults.add(key, f'{sentence}; write engine = "sim", or leave it out')
-            elif place is not None and not (base / place[0]).is_file():
-                faults.add(key, f"{base / place[0]} is not a file; it should be relative to the study file")
+            elif source is not None and not (base / source[0]).is_file():
+                faults.add(key, f"{base / source[0]} is not a file; it should be relative to the study file")
 
 
 def check_simulator(tree: Tree, base: Path, faults: Faults) -> None:

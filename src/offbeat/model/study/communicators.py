@@ -68,8 +68,12 @@ class CommunicatorLayout(Struct, frozen=True, kw_only=True):
         if self.communicators == 1 or not nodes or not ppn:
             return nodes, ppn
         counts = [Counter((ranks // ppn).tolist()).values() for ranks in self.ranks]
-        own = {(len(one), max(one) if len(set(one)) == 1 else 0) for one in counts}
-        return own.pop() if len(own) == 1 else (max(count for count, _ in own), 0)
+        process_layouts = {(len(one), max(one) if len(set(one)) == 1 else 0) for one in counts}
+        return (
+            process_layouts.pop()
+            if len(process_layouts) == 1
+            else (max(count for count, _ in process_layouts), 0)
+        )
 
     @property
     def text(self) -> str:
@@ -86,8 +90,8 @@ def layout_of_all(members: Sequence[NDArray[np.integer[Any]]], size: int) -> Com
     layout = layout_of_members(members[0], size)
     if layout is None:
         return None
-    expected = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
-    return layout if {one.tobytes() for one in members} == expected else None
+    member_sets = {ranks.tobytes() for ranks in layout.ranks.astype(members[0].dtype)}
+    return layout if {one.tobytes() for one in members} == member_sets else None
 
 
 def layout_of_members(members: NDArray[np.integer[Any]], size: int) -> CommunicatorLayout | None:

@@ -76,12 +76,14 @@ def estimate(
             shortest_s, longest_s = _case_s(study.repetitions, case, shared, replay)
             low_s += algorithms * shortest_s
             high_s += algorithms * longest_s
-    sharing = {group.launch_placement: _per_core(group, cores) for group in groups(study)}
-    number = len(sharing) if launches is None else launches
-    starting_s = sum(max(shared, 1.0) for shared in sharing.values()) / len(sharing) * PROCESS_S
+    processes_per_core = {group.launch_placement: _per_core(group, cores) for group in groups(study)}
+    number = len(processes_per_core) if launches is None else launches
+    starting_s = (
+        sum(max(shared, 1.0) for shared in processes_per_core.values()) / len(processes_per_core) * PROCESS_S
+    )
     rounds = 1 if study.engine in SIMULATING else study.repetitions.planned_blocks
     launch_s = number * rounds * (LAUNCH_S + (starting_s if cores else 0.0))
-    highest_sharing = max(sharing.values())
+    highest_sharing = max(processes_per_core.values())
     return Estimate(
         cases=count,
         low_s=low_s + launch_s,
@@ -111,17 +113,22 @@ def _case_s(
 
     The skew of an unscaled pattern file is assumed to be the run time.
     """
-    fewest, most = rule.minimum, rule.maximum
+    fewest_repetitions, most_repetitions = rule.minimum, rule.maximum
     assumed_s = runtime_s(case)
     skew_s = case.skew_s({case.algorithm: shared * assumed_s})
     if case.policy == FILE:
         skew_s = shared * assumed_s
     if replay is not None:
         skew_s = float(replay.skews_s.mean())
-        fewest, most = max(fewest, replay.calls), rule.maximum * replay.calls
+        fewest_repetitions, most_repetitions = (
+            max(fewest_repetitions, replay.calls),
+            rule.maximum * replay.calls,
+        )
     repetition_s = shared * (START_S + assumed_s) + skew_s
     slow_s = repetition_s + SLICE_S * (shared - 1)
-    return fewest * repetition_s, max(fewest * slow_s, min(most * slow_s, rule.time_cap))
+    return fewest_repetitions * repetition_s, max(
+        fewest_repetitions * slow_s, min(most_repetitions * slow_s, rule.time_cap)
+    )
 
 
 def _assumptions(study: Study, shared: float) -> str:

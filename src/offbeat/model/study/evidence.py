@@ -96,9 +96,11 @@ def _messages(messages: Sequence[tuple[int, int, int]]) -> str:
     rows = sorted((source, target, size, count) for (source, target, size), count in counts.items())
     digest = hashlib.sha256(repr(rows).encode()).hexdigest()[:12]
     total = sum(size for _, _, size in messages)
-    listed = " ".join(
+    names_text = " ".join(
         f"{source}>{target}:{size}B" + (f"×{n}" if n > 1 else "")
         for source, target, size, n in rows[:EDGES_SHOWN]
     )
     more = " …" if len(rows) > EDGES_SHOWN else ""
-    return f"{MESSAGES}{digest} {amount(len(messages), 'message')}, {total} B: {listed}{more}".rstrip(": ")
+    return f"{MESSAGES}{digest} {amount(len(messages), 'message')}, {total} B: {names_text}{more}".rstrip(
+        ": "
+    )

@@ -89,10 +89,12 @@ def job_size(study: Study, nodes: int = 0, ppn: int = 0) -> JobSize:
     if study.processes.p:
         return _freely_placed(max(study.processes.p), nodes, ppn)
     least = JobSize(p=0, nodes=max(study.processes.nodes), ppn=max(study.processes.ppn))
-    for name, requested, required in (("nodes", nodes, least.nodes), ("ppn", ppn, least.ppn)):
-        if requested and requested < required:
-            remedy = f"give --{name} {required}, or measure less"
-            raise BadInput(f"--{name} {requested}: the study goes up to {name} = {required}; {remedy}")
+    for name, requested_count, least_count in (("nodes", nodes, least.nodes), ("ppn", ppn, least.ppn)):
+        if requested_count and requested_count < least_count:
+            remedy = f"give --{name} {least_count}, or measure less"
+            raise BadInput(
+                f"--{name} {requested_count}: the study goes up to {name} = {least_count}; {remedy}"
+            )
     return JobSize(p=least.nodes * least.ppn, nodes=nodes or least.nodes, ppn=ppn or least.ppn)
 
 
@@ -129,9 +131,11 @@ def parse_time_limit(text: str, option: str = "--time") -> int:
 def job_of(loaded: LoadedStudy, options: JobOptions) -> Job:
     """The job that runs a study. Raises :class:`BadInput` if the study does not fit into ``options``."""
     size = job_size(loaded.study, options.nodes, options.ppn)
-    place = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
+    placement_text = f" ({size.nodes} nodes × {size.ppn})" if size.nodes else ""
     path = loaded.path.resolve()
-    purpose = f"Measures an offbeat study on up to {size.p} processes{place}, with the nodes to itself."
+    purpose = (
+        f"Measures an offbeat study on up to {size.p} processes{placement_text}, with the nodes to itself."
+    )
     if loaded.study.engine in SIMULATING:
         purpose = "Simulates an offbeat study on all cores of the job's node; no MPI process is launched."
     return Job(
@@ -188,11 +192,13 @@ def pbs_script(job: Job, options: JobOptions) -> str:
     size = job.size
     memory = f":mem={options.memory}b".lower() if options.memory else ""
     feature = f":{options.constraint}=True" if options.constraint else ""
-    chunks, each, place = (size.nodes, size.ppn, "scatter") if size.nodes else (size.p, 1, "free")
+    chunks, processes_per_chunk, placement = (
+        (size.nodes, size.ppn, "scatter") if size.nodes else (size.p, 1, "free")
+    )
     directives = [
         f"-N {job.name}",
-        f"-l select={chunks}:ncpus={each}:mpiprocs={each}{memory}{feature}",
-        f"-l place={place}:excl",
+        f"-l select={chunks}:ncpus={processes_per_chunk}:mpiprocs={processes_per_chunk}{memory}{feature}",
+        f"-l place={placement}:excl",
         f"-l walltime={_clock(options.time_limit_s)}",
         *_named("-A ", options.account),
         *_named("-q ", options.partition),

@@ -28,8 +28,8 @@ def placements(processes: Any) -> list[Placement]:
 
 def placements_of(section: Any, processes: Any) -> list[Placement]:
     """The placements of a section ``[[collective]]``: those of the study, or those with its own p."""
-    own = {p for _, p in valid_items(section["p"])}
-    return [place for place in placements(processes) if not own or place[0] in own]
+    section_sizes = {p for _, p in valid_items(section["p"])}
+    return [place for place in placements(processes) if not section_sizes or place[0] in section_sizes]
 
 
 def communicators_of(section: Any) -> int:
@@ -63,8 +63,8 @@ def processes_here(p: int, ppn: int, mpi: Mapping[str, object]) -> int:
     if ppn:
         return ppn
     spread = mpi.get("hostfile") or mpi.get("launcher") == "srun"
-    allocated = any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
-    return 1 if spread or allocated else p
+    is_batch_job = any(name in os.environ for name in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID"))
+    return 1 if spread or is_batch_job else p
 
 
 def machine_bytes() -> int:

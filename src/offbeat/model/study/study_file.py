@@ -313,11 +313,11 @@ def read_resolved(text: str) -> Study:
 
 def changed_keys(old: Study, new: Study) -> list[str]:
     """The dotted keys in which two studies differ, without NOT_MEASURED."""
-    before, after = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    old_values, new_values = msgspec.to_builtins(old), msgspec.to_builtins(new)
     for name in NOT_MEASURED:
-        before.pop(name)
-        after.pop(name)
-    return list(_differences(before, after, ""))
+        old_values.pop(name)
+        new_values.pop(name)
+    return list(_differences(old_values, new_values, ""))
 
 
 def _differences(old: Any, new: Any, key: str) -> list[str]:
