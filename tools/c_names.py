@@ -23,7 +23,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
 
-_KEYWORDS = frozenset({"for", "this", "signed", "unsigned", "using", "defined"})
+_KEYWORDS = frozenset({"for", "this", "signed", "unsigned", "using", "defined", "protected"})
 _POSIX = frozenset({"WIFSIGNALED"})
 
 

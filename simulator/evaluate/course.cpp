@@ -41,14 +41,14 @@ const Step *Course::next_step(uint32_t rank, double now_s) {
 }
 
 void Course::end_iteration(State &state, uint32_t rank, double now_s) {
-    const size_t place = state.iteration * p_ + rank;
-    iteration_end_s_[place] = now_s;
-    communication_s_[place] = static_cast<float>(now_s - state.iteration_begin_s - state.worked_s);
+    const size_t index = state.iteration * p_ + rank;
+    iteration_end_s_[index] = now_s;
+    communication_s_[index] = static_cast<float>(now_s - state.iteration_begin_s - state.worked_s);
     state.iteration_begin_s = now_s;
     state.worked_s = 0;
     state.step = 0;
     ++state.iteration;
-    ++completed_;
+    ++completions_;
     if (logs_)
         log_iteration(rank, now_s);
 }

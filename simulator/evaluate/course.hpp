@@ -48,11 +48,11 @@ class Course {
         return logs_sends_;
     }
     /** All ranks have arrived at a step that synchronises them. */
-    void synchronised(double now_s) {
+    void log_synchronisation(double now_s) {
         synchronised_s_.push_back(now_s);
     }
     /** A rank has completed a send of its current step. */
-    void sent(uint32_t rank, double now_s) {
+    void log_send(uint32_t rank, double now_s) {
         if (program_.steps[state_[rank].step].logs_sends)
             log(rank, static_cast<uint32_t>(program_.steps.size()) + 1, now_s, recording_.end_logged);
     }
@@ -61,8 +61,8 @@ class Course {
         return std::exchange(log_, {});
     }
     /** The sum over ranks of completed iterations. */
-    [[nodiscard]] uint64_t completed() const {
-        return completed_;
+    [[nodiscard]] uint64_t completions() const {
+        return completions_;
     }
 
     /** @name Results, in seconds; iteration after iteration, in it rank after rank */
@@ -99,7 +99,7 @@ class Course {
     bool logs_;       /**< any iteration */
     bool logs_sends_; /**< of any step */
     std::vector<State> state_;
-    uint64_t completed_ = 0;
+    uint64_t completions_ = 0;
     std::vector<double> iteration_end_s_;
     std::vector<float> communication_s_;
     std::vector<double> synchronised_s_;

@@ -73,11 +73,11 @@ std::vector<Engine> evaluate(const schedule::Graph &graph, const Traffic &traffi
         if (!path)
             path.emplace(graph, traffic, network.costs, costs, bytes_per_element);
         path->run(checked_arrivals(arrivals_s, p, first, count), exits_s.subspan(first * p, count * p));
-        const uint32_t contended = choice == Choice::best ? path->contended(count) : 0;
+        const uint32_t contended_patterns = choice == Choice::best ? path->contended_patterns(count) : 0;
         for (size_t i = 0; i < count; ++i)
-            if ((contended >> i & 1U) == 0)
+            if ((contended_patterns >> i & 1U) == 0)
                 engines[first + i] = Engine::longest_path;
-        try_path = contended != (1U << count) - 1 || graph.messages.size() <= many_messages;
+        try_path = contended_patterns != (1U << count) - 1 || graph.messages.size() <= many_messages;
     }
     path.reset();
     std::unique_ptr<Fluid> fluid;

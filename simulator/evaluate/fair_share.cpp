@@ -25,7 +25,7 @@ class Users {
         }
     }
     /** In ascending order. */
-    [[nodiscard]] std::span<const uint32_t> of(uint32_t link) const {
+    [[nodiscard]] std::span<const uint32_t> pairs_on(uint32_t link) const {
         return {node_pairs_.data() + first_[link], node_pairs_.data() + first_[link + 1]};
     }
 
@@ -41,13 +41,14 @@ std::vector<LinkSide> pair_links(const Traffic &traffic) {
     std::vector<uint32_t> links(traffic.capacities.size());
     std::iota(links.begin(), links.end(), 0);
     std::ranges::stable_sort(links, [&](uint32_t a, uint32_t b) {
-        return std::ranges::lexicographical_compare(users.of(a), users.of(b));
+        return std::ranges::lexicographical_compare(users.pairs_on(a), users.pairs_on(b));
     });
     std::vector<LinkSide> sides(links.size());
     uint32_t link_pairs = 0;
     for (size_t i = 0; i < links.size(); ++i) {
         sides[links[i]] = {link_pairs, 0};
-        if (i + 1 < links.size() && std::ranges::equal(users.of(links[i]), users.of(links[i + 1])))
+        if (i + 1 < links.size() &&
+            std::ranges::equal(users.pairs_on(links[i]), users.pairs_on(links[i + 1])))
             sides[links[++i]] = {link_pairs, 1};
         ++link_pairs;
     }
@@ -106,10 +107,11 @@ void FairShare::pack(NodePairState &node_pair, std::span<const Hop> hops, std::s
 }
 
 uint32_t FairShare::weight_index(PairValues weight) {
-    const auto existing = std::ranges::find_if(
-        weights_, [&](PairValues other) { return other[0] == weight[0] && other[1] == weight[1]; });
-    const auto index = static_cast<size_t>(existing - weights_.begin());
-    if (existing == weights_.end())
+    const auto equal_weight = std::ranges::find_if(weights_, [&](PairValues candidate) {
+        return candidate[0] == weight[0] && candidate[1] == weight[1];
+    });
+    const auto index = static_cast<size_t>(equal_weight - weights_.begin());
+    if (equal_weight == weights_.end())
         weights_.push_back(weight);
     if (index >= max_weights)
         throw std::length_error("routes with more than 256 different weights of links are too many for this "
@@ -121,7 +123,7 @@ void FairShare::reset() {
     for (NodePairState &node_pair : node_pairs_) {
         node_pair.flows = node_pair.counted_flows = 0;
         node_pair.rate = 0;
-        node_pair.changed = false;
+        node_pair.is_changed = false;
     }
     for (LinkPair &link_pair : link_pairs_) {
         link_pair.demand = link_pair.max_demand = link_pair.weight = PairValues{};
@@ -130,7 +132,7 @@ void FairShare::reset() {
     for (auto &members : members_)
         members.clear();
     std::ranges::fill(is_member_, 0);
-    changed_.clear();
+    changed_pairs_.clear();
 }
 
 std::span<const FairShare::Use> FairShare::uses(const NodePairState &node_pair) const {
@@ -140,7 +142,7 @@ std::span<const FairShare::Use> FairShare::uses(const NodePairState &node_pair) 
 /** Updates the link pairs of a node pair whose number of flows changed. */
 void FairShare::update_link_pairs(uint32_t number) {
     NodePairState &node_pair = node_pairs_[number];
-    node_pair.changed = false;
+    node_pair.is_changed = false;
     const double more = static_cast<double>(node_pair.flows) - node_pair.counted_flows;
     const double rate = more * node_pair.solo_rate;
     const uint32_t active =
@@ -171,8 +173,8 @@ void FairShare::join_members(uint32_t node_pair) {
 
 /** Members without flows may soon have flows again: they are removed only when they are many. */
 void FairShare::drop_idle(uint32_t link_pair) {
-    constexpr size_t few = 8;
-    if (members_[link_pair].size() <= link_pairs_[link_pair].active + few)
+    constexpr size_t idle_members = 8;
+    if (members_[link_pair].size() <= link_pairs_[link_pair].active + idle_members)
         return;
     std::erase_if(members_[link_pair], [&](const Member &member) {
         const bool idle = node_pairs_[member.node_pair].flows == 0;
@@ -187,12 +189,12 @@ void FairShare::drop_idle(uint32_t link_pair) {
  */
 void FairShare::collect() {
     ++round_;
-    growing_ = 0;
+    growing_pairs_ = 0;
     component_links_.clear();
     component_pairs_.clear();
-    for (const uint32_t node_pair : changed_)
+    for (const uint32_t node_pair : changed_pairs_)
         update_link_pairs(node_pair);
-    for (const uint32_t node_pair : changed_)
+    for (const uint32_t node_pair : changed_pairs_)
         visit_link_pairs(node_pair);
     for (size_t i = 0; i < component_links_.size(); ++i) {
         for (const Member &member : members_[component_links_[i]]) {
@@ -203,15 +205,15 @@ void FairShare::collect() {
             add_to_component(member.node_pair);
         }
     }
-    for (const uint32_t node_pair : changed_) {
+    for (const uint32_t node_pair : changed_pairs_) {
         if (node_pairs_[node_pair].component_round == round_ || node_pairs_[node_pair].flows == 0)
             continue;
         node_pairs_[node_pair].component_round = round_;
-        node_pairs_[node_pair].growing = false;
+        node_pairs_[node_pair].is_growing = false;
         node_pairs_[node_pair].new_rate = node_pairs_[node_pair].solo_rate;
         component_pairs_.push_back(node_pair);
     }
-    changed_.clear();
+    changed_pairs_.clear();
 }
 
 /** Adds the link pairs of a node pair that may limit it to the component, with all their capacity unassigned.
@@ -233,7 +235,7 @@ void FairShare::visit_link_pairs(uint32_t number) {
         drop_idle(use.link_pair);
         link_pair.residual = link_pair.capacity;
         link_pair.growing_weight = link_pair.weight;
-        link_pair.growing = link_pair.active;
+        link_pair.growing_pairs = link_pair.active;
         link_pair.round = round_;
         link_pair.index = static_cast<uint32_t>(component_links_.size());
         component_links_.push_back(use.link_pair);
@@ -243,8 +245,8 @@ void FairShare::visit_link_pairs(uint32_t number) {
 void FairShare::add_to_component(uint32_t number) {
     NodePairState &node_pair = node_pairs_[number];
     node_pair.component_round = round_;
-    node_pair.growing = true;
-    ++growing_;
+    node_pair.is_growing = true;
+    ++growing_pairs_;
     component_pairs_.push_back(number);
 }
 
@@ -255,7 +257,7 @@ void FairShare::add_to_component(uint32_t number) {
 }
 
 double FairShare::LinkPair::share() const {
-    if (growing == 0)
+    if (growing_pairs == 0)
         return never;
     const PairValues shares = (residual > 0 ? residual : PairValues{}) / growing_weight;
     return std::min(shares[0], shares[1]);
@@ -266,7 +268,7 @@ void FairShare::fill() {
     shares_.resize(component_links_.size());
     for (size_t i = 0; i < component_links_.size(); ++i)
         shares_.set(i, link_pairs_[component_links_[i]].share());
-    while (growing_ > 0) {
+    while (growing_pairs_ > 0) {
         double share = 0;
         const size_t index = shares_.find(share);
         fix_rates_on(component_links_[index], share);
@@ -279,7 +281,7 @@ void FairShare::fix_rates_on(uint32_t full, double share) {
     bool slower = false;
     for (const Member &member : members_[full]) {
         const double solo_rate = node_pairs_[member.node_pair].solo_rate;
-        if (node_pairs_[member.node_pair].growing && solo_rate < share * (1 - rate_rounding)) {
+        if (node_pairs_[member.node_pair].is_growing && solo_rate < share * (1 - rate_rounding)) {
             fix_rate(member.node_pair, solo_rate, no_link_pair);
             slower = true;
         }
@@ -287,16 +289,16 @@ void FairShare::fix_rates_on(uint32_t full, double share) {
     if (slower)
         return;
     for (const Member &member : members_[full])
-        if (node_pairs_[member.node_pair].growing)
+        if (node_pairs_[member.node_pair].is_growing)
             fix_rate(member.node_pair, share, full);
     shares_.set(link_pairs_[full].index, never);
 }
 
 void FairShare::fix_rate(uint32_t number, double share, uint32_t full) {
     NodePairState &node_pair = node_pairs_[number];
-    node_pair.growing = false;
+    node_pair.is_growing = false;
     node_pair.new_rate = share;
-    --growing_;
+    --growing_pairs_;
     for (const Use use : uses(node_pair)) {
         LinkPair &link_pair = link_pairs_[use.link_pair];
         if (link_pair.round != round_)
@@ -304,7 +306,7 @@ void FairShare::fix_rate(uint32_t number, double share, uint32_t full) {
         const PairValues weight = weights_[use.weight] * node_pair.flows;
         link_pair.residual -= weight * share;
         link_pair.growing_weight -= weight;
-        --link_pair.growing;
+        --link_pair.growing_pairs;
         if (use.link_pair != full)
             shares_.set(link_pair.index, link_pair.share());
     }

@@ -87,8 +87,8 @@ class FairShare {
         uint32_t component_round = 0; /**< last round that included it in the re-solved component */
         uint32_t first_use = 0;
         uint32_t uses = 0;
-        bool growing = false;
-        bool changed = false;
+        bool is_growing = false;
+        bool is_changed = false;
     };
     struct alignas(64) LinkPair {
         PairValues capacity{never, never};
@@ -97,7 +97,7 @@ class FairShare {
         PairValues residual{};       /**< capacity that is not assigned yet */
         PairValues weight{};         /**< of all its flows */
         PairValues growing_weight{}; /**< weight of the flows whose rate still grows */
-        uint32_t growing = 0;        /**< node pairs whose rate still grows */
+        uint32_t growing_pairs = 0;  /**< node pairs whose rate still grows */
         uint32_t active = 0;         /**< members that have flows */
         uint32_t round = 0;
         uint32_t index = 0; /**< in component_links_ */
@@ -108,9 +108,9 @@ class FairShare {
     [[nodiscard]] uint32_t weight_index(PairValues weight);
     [[nodiscard]] std::span<const Use> uses(const NodePairState &node_pair) const;
     void mark_changed(uint32_t node_pair) {
-        if (!node_pairs_[node_pair].changed)
-            changed_.push_back(node_pair);
-        node_pairs_[node_pair].changed = true;
+        if (!node_pairs_[node_pair].is_changed)
+            changed_pairs_.push_back(node_pair);
+        node_pairs_[node_pair].is_changed = true;
     }
     void update_link_pairs(uint32_t node_pair);
     void join_members(uint32_t node_pair);
@@ -130,8 +130,8 @@ class FairShare {
         members_; /**< per link pair: all node pairs with flows, and some that had flows before */
     std::vector<uint16_t> is_member_; /**< per use: its node pair is a member of its link pair */
     uint32_t round_ = 0;
-    size_t growing_ = 0;                    /**< number of node pairs whose rate is not fixed yet */
-    std::vector<uint32_t> changed_;         /**< node pairs whose number of flows changed */
+    size_t growing_pairs_ = 0;              /**< number of node pairs whose rate is not fixed yet */
+    std::vector<uint32_t> changed_pairs_;   /**< node pairs whose number of flows changed */
     std::vector<uint32_t> component_links_; /**< link pairs of the component that is being solved */
     std::vector<uint32_t> component_pairs_; /**< its node pairs with flows */
     BlockMinimum shares_;                   /**< share() of each of component_links_ */

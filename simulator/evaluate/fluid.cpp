@@ -46,14 +46,14 @@ Fluid::Fluid(const Graph &graph, const Traffic &traffic, const platform::Message
 /** All ranks begin their first step at 0. */
 void Fluid::begin_program() {
     reset();
-    arrived_ = ranks_by_arrival_.size();
+    arrival_count_ = ranks_by_arrival_.size();
     exit_.resize(ranks_by_arrival_.size());
     further_ahead_.resize(graph_.messages.size());
     first_queue_.resize(graph_.entry.size() + 1);
     for (size_t queue = 0; queue < graph_.queues(); ++queue) {
         const uint32_t vertex = graph_.pops[graph_.first_pop[queue]];
-        const auto after = std::ranges::upper_bound(graph_.entry, vertex);
-        ++first_queue_[static_cast<size_t>(after - graph_.entry.begin())];
+        const auto next_segment = std::ranges::upper_bound(graph_.entry, vertex);
+        ++first_queue_[static_cast<size_t>(next_segment - graph_.entry.begin())];
     }
     std::partial_sum(first_queue_.begin(), first_queue_.end(), first_queue_.begin());
     for (uint32_t rank = 0; rank < ranks_by_arrival_.size(); ++rank)
@@ -100,7 +100,7 @@ void Fluid::reset() {
     for (OrderedQueue &queue : delay_queues_)
         queue.clear();
     links_.reset();
-    arrived_ = exited_ = 0;
+    arrival_count_ = exit_count_ = 0;
 }
 
 void Fluid::run(std::span<const double> arrivals_s, std::span<double> exits_s) {
@@ -125,8 +125,8 @@ bool Fluid::proceed(uint64_t events) {
 }
 
 void Fluid::check_exits() const {
-    if (exited_ != static_cast<size_t>(graph_.p))
-        throw std::logic_error("only " + std::to_string(exited_) + " of " + std::to_string(graph_.p) +
+    if (exit_count_ != static_cast<size_t>(graph_.p))
+        throw std::logic_error("only " + std::to_string(exit_count_) + " of " + std::to_string(graph_.p) +
                                " ranks leave: the others wait for each other");
 }
 
@@ -155,13 +155,14 @@ double Fluid::next_delay(size_t &queue) const {
  * function calls would dominate. */
 [[gnu::flatten]] bool Fluid::process_next_event() {
     size_t queue = 0;
-    const double delayed = next_delay(queue);
-    const double ended = links_.first_end_s();
-    const double worked = memory_ != nullptr ? memory_->domains.first_end_s() : never;
-    double arrives =
-        arrived_ < ranks_by_arrival_.size() ? arrivals_s_[ranks_by_arrival_[arrived_]] - origin_s_ : never;
-    const double freed = waiting_for_rank_.empty() ? never : waiting_for_rank_.front().time;
-    const double in_progress = std::min({delayed, ended, worked, freed});
+    const double delay_end_s = next_delay(queue);
+    const double flow_end_s = links_.first_end_s();
+    const double work_end_s = memory_ != nullptr ? memory_->domains.first_end_s() : never;
+    double arrives = arrival_count_ < ranks_by_arrival_.size()
+                         ? arrivals_s_[ranks_by_arrival_[arrival_count_]] - origin_s_
+                         : never;
+    const double rank_free_s = waiting_for_rank_.empty() ? never : waiting_for_rank_.front().time;
+    const double in_progress = std::min({delay_end_s, flow_end_s, work_end_s, rank_free_s});
     double next = std::min(in_progress, arrives);
     if (fires_before(next)) {
         fire_in_order();
@@ -175,19 +176,19 @@ double Fluid::next_delay(size_t &queue) const {
         return false;
     const bool is_idle = in_progress == never && links_.solve_at_s() == never && ready_vertices_.empty();
     if (is_idle && arrives > 0) {
-        move_origin(arrivals_s_[ranks_by_arrival_[arrived_]]);
+        move_origin(arrivals_s_[ranks_by_arrival_[arrival_count_]]);
         next = arrives = 0;
     }
     now_s_ = next;
     const bool is_first = ready_vertices_.empty();
-    if (next == delayed) {
+    if (next == delay_end_s) {
         process_delayed(queue);
-    } else if (next == worked) {
+    } else if (next == work_end_s) {
         process_memory();
-    } else if (next == ended) {
+    } else if (next == flow_end_s) {
         links_.end_due(now_s_, [&](uint32_t message) { deliver(message); });
     } else if (next == arrives) {
-        ready_vertices_.push_back(graph_.entry[ranks_by_arrival_[arrived_++]]);
+        ready_vertices_.push_back(graph_.entry[ranks_by_arrival_[arrival_count_++]]);
     } else {
         process_waiting();
     }
@@ -324,14 +325,14 @@ void Fluid::leave(uint32_t rank) {
         begin_next_step(rank);
     } else {
         exits_s_[rank] = exit_s(arrivals_s_[rank], origin_s_, now_s_);
-        ++exited_;
+        ++exit_count_;
     }
 }
 
 [[gnu::noinline]] void Fluid::begin_next_step(uint32_t rank) {
     const schedule::Step *const step = course_->next_step(rank, now_s_);
     if (step == nullptr) {
-        ++exited_;
+        ++exit_count_;
     } else if (step->synchronises) {
         synchronise();
     } else if (step->segment == schedule::no_segment) {
@@ -346,19 +347,19 @@ void Fluid::synchronise() {
     if (++waiting_for_all_ < ranks_by_arrival_.size())
         return;
     waiting_for_all_ = 0;
-    course_->synchronised(now_s_);
+    course_->log_synchronisation(now_s_);
     for (uint32_t rank = 0; rank < ranks_by_arrival_.size(); ++rank)
         begin_next_step(rank);
 }
 
 void Fluid::enter(uint32_t rank, uint32_t segment) {
-    const size_t place = static_cast<size_t>(segment) * ranks_by_arrival_.size() + rank;
-    for (size_t vertex = graph_.entry[place]; vertex < graph_.vertices_end(place); ++vertex)
+    const size_t index = static_cast<size_t>(segment) * ranks_by_arrival_.size() + rank;
+    for (size_t vertex = graph_.entry[index]; vertex < graph_.vertices_end(index); ++vertex)
         pending_dependencies_[vertex] = graph_.needs[vertex];
-    for (size_t queue = first_queue_[place]; queue < first_queue_[place + 1]; ++queue)
+    for (size_t queue = first_queue_[index]; queue < first_queue_[index + 1]; ++queue)
         completions_[queue] = 0;
-    exit_[rank] = graph_.exit[place];
-    ready_vertices_.push_back(graph_.entry[place]);
+    exit_[rank] = graph_.exit[index];
+    ready_vertices_.push_back(graph_.entry[index]);
 }
 
 void Fluid::begin_work(uint32_t rank) {
@@ -405,7 +406,7 @@ void Fluid::post_send(uint32_t message) {
         start_latency(message);
     else
         add_ahead(message);
-    if (cost.detached)
+    if (cost.is_detached)
         complete_send(message);
 }
 
@@ -488,13 +489,13 @@ void Fluid::deliver(uint32_t message) {
         signal(route.receiver_target);
     else
         add_ahead(message);
-    if (!cost.detached)
+    if (!cost.is_detached)
         complete_send(message);
 }
 
 void Fluid::complete_send(uint32_t message) {
     if (course_ != nullptr && course_->logs_sends())
-        course_->sent(graph_.messages[message].source, now_s_);
+        course_->log_send(graph_.messages[message].source, now_s_);
     signal(traffic_.message_routes[message].sender_target);
 }
 

@@ -119,7 +119,7 @@ class Fluid {
 
     std::vector<uint32_t> ranks_by_arrival_; /**< ranks, the first to arrive first */
     std::span<const double> arrivals_s_;
-    size_t arrived_ = 0;                     /**< number of ranks that have arrived */
+    size_t arrival_count_ = 0;               /**< number of ranks that have arrived */
     std::vector<OrderedQueue> delay_queues_; /**< messages, one queue per fixed delay */
     std::vector<double> delay_s_;            /**< the delay of each queue */
     size_t latency_count_ = 0;               /**< number of distinct latencies of routes */
@@ -131,7 +131,7 @@ class Fluid {
     std::vector<uint32_t> first_queue_;        /**< per segment and rank, and one more: completion queues */
 
     LinkFlows links_;
-    size_t exited_ = 0;          /**< number of ranks that have left */
+    size_t exit_count_ = 0;      /**< number of ranks that have left */
     size_t waiting_for_all_ = 0; /**< number of ranks that have arrived at a step that synchronises them */
     uint64_t events_ = 0;
 };

@@ -21,7 +21,7 @@ void LinkFlows::solve() {
     const double now_s = last_change_s_;
     solve_at_s_ = never;
     const auto node_pairs = shares_.solve();
-    const bool many = node_pairs.size() * 4 > pair_end_s_.size();
+    const bool are_many = node_pairs.size() * 4 > pair_end_s_.size();
     for (const uint32_t node_pair : node_pairs) {
         const double rate = shares_.new_rate(node_pair);
         if (shares_.rate(node_pair) == rate)
@@ -31,12 +31,12 @@ void LinkFlows::solve() {
         pair.updated_s = now_s;
         shares_.accept(node_pair);
         const double ends = std::max(now_s, now_s + (pair.ends.first_time() - pair.moved_bytes) / rate);
-        if (many)
+        if (are_many)
             pair_end_s_.put(node_pair, ends);
         else
             pair_end_s_.set(node_pair, ends);
     }
-    if (many)
+    if (are_many)
         pair_end_s_.rebuild();
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t lanes = LongestPath::lanes;
 constexpr uint32_t no_slot = UINT32_MAX;
-constexpr uint32_t unlimited = UINT32_MAX;
+constexpr uint32_t no_limit = UINT32_MAX;
 
 /** Fraction of a transfer by which two transfers may overlap without contention: the rounding errors of their
  * times, which are sums of up to some million terms (2^-53 each), and nothing that a user could measure. */
@@ -47,7 +47,7 @@ class LongestPath::Compiler {
     Compiler(const Graph &graph, const Traffic &traffic, const MessageCosts &message_costs,
              std::span<const SizeCosts> costs, double bytes_per_element, LongestPath &path)
         : graph_(graph), traffic_(traffic), message_costs_(message_costs), costs_(costs),
-          bytes_per_element_(bytes_per_element), path_(path), pending_(graph.needs),
+          bytes_per_element_(bytes_per_element), path_(path), open_needs_(graph.needs),
           slot_(graph.vertices(), no_slot), readers_(graph.vertices()), sides_(graph.messages.size()) {
     }
 
@@ -59,14 +59,14 @@ class LongestPath::Compiler {
             path_.entry_slot_.push_back(slot(vertex));
             ready_.push_back(vertex);
         }
-        size_t fired = 0;
-        while (fired < ready_.size())
-            fire(ready_[fired++]);
-        if (fired != graph_.vertices())
+        size_t fire_count = 0;
+        while (fire_count < ready_.size())
+            fire(ready_[fire_count++]);
+        if (fire_count != graph_.vertices())
             throw std::logic_error("ranks wait for each other forever");
         for (const uint32_t vertex : graph_.exit)
             path_.exit_slot_.push_back(slot_[vertex]);
-        path_.at_.resize(slots_ + 1);
+        path_.slot_times_.resize(slots_ + 1);
         path_.ends_.resize(path_.transfer_s_.size());
         return std::move(node_pairs_);
     }
@@ -101,7 +101,7 @@ class LongestPath::Compiler {
     }
 
     void signal(uint32_t vertex) {
-        if (vertex != no_target && --pending_[vertex] == 0)
+        if (vertex != no_target && --open_needs_[vertex] == 0)
             ready_.push_back(vertex);
     }
 
@@ -111,12 +111,12 @@ class LongestPath::Compiler {
         const bool exits = graph_.exit[graph_.rank[vertex]] == vertex;
         readers_[vertex] = last - first + 1 + (exits ? 1 : 0);
         add_work(vertex);
-        const uint32_t implied = followed_by_receive(first, last);
+        const uint32_t implied_target = followed_by_receive(first, last);
         double busy_s = 0;
         for (uint32_t i = first; i < last; ++i) {
             if (schedule::is_send(graph_.posts[i]))
                 busy_s += message_costs_.send_overhead_s;
-            post(vertex, graph_.posts[i], busy_s, implied);
+            post(vertex, graph_.posts[i], busy_s, implied_target);
         }
         if (busy_s > 0 &&
             !exits) // possible() guarantees that the next vertex of the rank has the next number
@@ -148,49 +148,49 @@ class LongestPath::Compiler {
             add_edge(vertex, vertex, seconds);
     }
 
-    void add_edge(uint32_t from, uint32_t to, double seconds) {
+    void add_edge(uint32_t source, uint32_t target, double seconds) {
         Step step;
-        step.sender = step.receiver = slot(from);
+        step.sender = step.receiver = slot(source);
         step.sender_s = step.receiver_s = seconds;
-        update_slots(to, step.receiver_out, step.receiver_in);
+        update_slots(target, step.receiver_out, step.receiver_in);
         step.sender_out = step.sender_in = step.receiver_out;
         path_.steps_.push_back(step);
     }
 
-    void post(uint32_t vertex, uint32_t post, double busy_s, uint32_t implied) {
+    void post(uint32_t vertex, uint32_t post, double busy_s, uint32_t implied_target) {
         const uint32_t message = post / 2;
-        const MessageRoute &posted = traffic_.message_routes[message];
+        const MessageRoute &route = traffic_.message_routes[message];
         Sides &sides = sides_[message];
         (schedule::is_send(post) ? sides.sender : sides.receiver) = vertex;
         (schedule::is_send(post) ? sides.sender_s : sides.receiver_s) = busy_s;
-        if (schedule::is_send(post) && costs_[posted.size].detached && posted.sender_target != no_target) {
+        if (schedule::is_send(post) && costs_[route.size].is_detached && route.sender_target != no_target) {
             // A step of its own, as the message may be delivered much later.
-            if (posted.sender_target != implied)
-                add_edge(vertex, posted.sender_target, busy_s);
-            signal(posted.sender_target);
+            if (route.sender_target != implied_target)
+                add_edge(vertex, route.sender_target, busy_s);
+            signal(route.sender_target);
         }
         if (sides.sender != no_target && sides.receiver != no_target)
             add_message(message);
     }
 
     void add_message(uint32_t message) {
-        const MessageRoute &sent = traffic_.message_routes[message];
-        const SizeCosts &cost = costs_[sent.size];
+        const MessageRoute &route = traffic_.message_routes[message];
+        const SizeCosts &cost = costs_[route.size];
         const Sides &sides = sides_[message];
         Step step;
-        const double duration_s = duration(sent, cost, step.record);
+        const double duration_s = duration(route, cost, step.record);
         step.sender = slot_[sides.sender];
         step.receiver = cost.eager ? step.sender : slot_[sides.receiver];
         step.sender_s = sides.sender_s + duration_s;
         step.receiver_s = cost.eager ? step.sender_s : sides.receiver_s + duration_s;
-        const uint32_t released = cost.detached ? no_target : sent.sender_target;
-        update_slots_if_any(sent.receiver_target, step.receiver_out, step.receiver_in);
-        update_slots_if_any(released, step.sender_out, step.sender_in);
+        const uint32_t released_target = cost.is_detached ? no_target : route.sender_target;
+        update_slots_if_any(route.receiver_target, step.receiver_out, step.receiver_in);
+        update_slots_if_any(released_target, step.sender_out, step.sender_in);
         path_.steps_.push_back(step);
-        if (cost.eager && sent.receiver_target != no_target)
-            add_edge(sides.receiver, sent.receiver_target, sides.receiver_s);
-        signal(sent.receiver_target);
-        signal(released);
+        if (cost.eager && route.receiver_target != no_target)
+            add_edge(sides.receiver, route.receiver_target, sides.receiver_s);
+        signal(route.receiver_target);
+        signal(released_target);
         read(sides.sender);
         read(sides.receiver);
     }
@@ -223,7 +223,7 @@ class LongestPath::Compiler {
     std::span<const SizeCosts> costs_;
     double bytes_per_element_;
     LongestPath &path_;
-    std::vector<uint32_t> pending_;
+    std::vector<uint32_t> open_needs_;
     std::vector<uint32_t> slot_;
     std::vector<uint32_t> readers_; /**< per vertex: steps that will still read its slot */
     std::vector<Sides> sides_;
@@ -264,10 +264,10 @@ void LongestPath::list_traversals(std::span<const uint32_t> node_pairs) {
 /** Transfers that share no forward link start at different links and end at different links: if these are
  * few, a link has capacity for the reverse flows of all of them. */
 void LongestPath::compute_max_reverse(std::span<const uint32_t> node_pairs) {
-    max_reverse_.assign(traffic_.capacities.size(), unlimited);
-    std::vector<size_t> from(max_reverse_.size(),
-                             max_reverse_.size()); // per link: the last link for which it was counted
-    std::vector<size_t> to = from;
+    max_reverse_.assign(traffic_.capacities.size(), no_limit);
+    std::vector<size_t> last_source(max_reverse_.size(),
+                                    max_reverse_.size()); // per link: the last link for which it was counted
+    std::vector<size_t> last_target = last_source;
     for (size_t link = 0; link < max_reverse_.size(); ++link) {
         uint32_t sources = 0;
         uint32_t targets = 0;
@@ -284,8 +284,8 @@ void LongestPath::compute_max_reverse(std::span<const uint32_t> node_pairs) {
                 else if (hops[hop].link == link)
                     demand = std::max(demand, hops[hop].weight * pair.solo_rate);
             }
-            sources += std::exchange(from[hops[0].link], link) != link ? 1 : 0;
-            targets += std::exchange(to[hops[last].link], link) != link ? 1 : 0;
+            sources += std::exchange(last_source[hops[0].link], link) != link ? 1 : 0;
+            targets += std::exchange(last_target[hops[last].link], link) != link ? 1 : 0;
         }
         if (std::min(sources, targets) * demand > traffic_.capacities[link] * (1 + rounding))
             max_reverse_[link] = static_cast<uint32_t>(traffic_.capacities[link] * (1 + rounding) / demand);
@@ -300,29 +300,29 @@ void LongestPath::run(std::span<const double> arrivals_s, std::span<double> exit
         arrivals[lane] = arrivals_s.subspan(std::min(lane, patterns - 1) * p_, p_);
         first_s[lane] = std::ranges::min(arrivals[lane]);
     }
-    at_[0] = {};
+    slot_times_[0] = {};
     for (size_t rank = 0; rank < p_; ++rank)
         for (size_t lane = 0; lane < lanes; ++lane)
-            at_[entry_slot_[rank]].of[lane] = arrivals[lane][rank] - first_s[lane];
+            slot_times_[entry_slot_[rank]].lane_times[lane] = arrivals[lane][rank] - first_s[lane];
     execute_steps();
     for (size_t rank = 0; rank < p_; ++rank)
         for (size_t lane = 0; lane < patterns; ++lane)
             exits_s[lane * p_ + rank] =
-                exit_s(arrivals[lane][rank], first_s[lane], at_[exit_slot_[rank]].of[lane]);
+                exit_s(arrivals[lane][rank], first_s[lane], slot_times_[exit_slot_[rank]].lane_times[lane]);
 }
 
 OFFBEAT_WIDEST_VECTORS
 void LongestPath::execute_steps() {
-    Lanes *const at = reinterpret_cast<Lanes *>(at_.data());
+    Lanes *const times = reinterpret_cast<Lanes *>(slot_times_.data());
     Lanes *const ends = reinterpret_cast<Lanes *>(ends_.data());
     for (const Step &step : steps_) {
-        const Lanes sent = at[step.sender] + step.sender_s;
-        const Lanes expected = at[step.receiver] + step.receiver_s;
-        const Lanes end = sent > expected ? sent : expected;
-        const Lanes receiver = at[step.receiver_in];
-        at[step.receiver_out] = receiver > end ? receiver : end;
-        const Lanes sender = at[step.sender_in];
-        at[step.sender_out] = sender > end ? sender : end;
+        const Lanes send_time = times[step.sender] + step.sender_s;
+        const Lanes receive_time = times[step.receiver] + step.receiver_s;
+        const Lanes end = send_time > receive_time ? send_time : receive_time;
+        const Lanes receiver = times[step.receiver_in];
+        times[step.receiver_out] = receiver > end ? receiver : end;
+        const Lanes sender = times[step.sender_in];
+        times[step.sender_out] = sender > end ? sender : end;
         ends[step.record] = end;
     }
 }
@@ -330,16 +330,16 @@ void LongestPath::execute_steps() {
 /** Two transfers contend for a link if their times on it overlap and one of them is a forward flow; a link
  * has capacity for max_reverse_ reverse flows. First compares transfers in the order of the steps, in which
  * they mostly follow each other; patterns in which they do not are sorted and examined one by one. */
-uint32_t LongestPath::contended(size_t patterns) const {
-    uint32_t contended = 0;
-    const uint32_t all = (1U << patterns) - 1;
-    for (size_t link = 0; link + 1 < first_traversal_.size() && contended != all; ++link) {
-        const uint32_t suspects = out_of_order(link) & all & ~contended;
+uint32_t LongestPath::contended_patterns(size_t patterns) const {
+    uint32_t contended_patterns = 0;
+    const uint32_t all_patterns = (1U << patterns) - 1;
+    for (size_t link = 0; link + 1 < first_traversal_.size() && contended_patterns != all_patterns; ++link) {
+        const uint32_t suspects = out_of_order(link) & all_patterns & ~contended_patterns;
         for (size_t pattern = 0; pattern < patterns; ++pattern)
             if ((suspects >> pattern & 1U) != 0 && has_contention(link, pattern))
-                contended |= 1U << pattern;
+                contended_patterns |= 1U << pattern;
     }
-    return contended;
+    return contended_patterns;
 }
 
 /** The patterns in which a transfer over the link starts before the end of a transfer of an earlier step. */
@@ -349,7 +349,7 @@ uint32_t LongestPath::out_of_order(size_t link) const {
     Lanes last_end = {};
     Lanes last_forward_end = {};
     Lanes largest_overlap = {}; // the largest overlap
-    const uint32_t all_matter = max_reverse_[link] == unlimited ? 0 : 1;
+    const uint32_t all_matter = max_reverse_[link] == no_limit ? 0 : 1;
     for (uint32_t i = first_traversal_[link]; i < first_traversal_[link + 1]; ++i) {
         const uint32_t record = traversals_[i] / 2;
         const bool forward = ((traversals_[i] | all_matter) & 1U) != 0;
@@ -392,7 +392,7 @@ bool LongestPath::has_contention(size_t link, size_t pattern) const {
     std::vector<Traversal> traversals;
     for (uint32_t i = first_traversal_[link]; i < first_traversal_[link + 1]; ++i) {
         const uint32_t record = traversals_[i] / 2;
-        const double end = ends_[record].of[pattern];
+        const double end = ends_[record].lane_times[pattern];
         traversals.push_back({end - transfer_s_[record] * (1 - rounding), end, (traversals_[i] & 1U) != 0});
     }
     std::ranges::sort(traversals, {}, &Traversal::start);
@@ -402,7 +402,7 @@ bool LongestPath::has_contention(size_t link, size_t pattern) const {
     for (const Traversal &traversal : traversals) {
         if (traversal.start < (traversal.forward ? last_end : last_forward_end))
             return true;
-        if (!traversal.forward && max_reverse_[link] != unlimited &&
+        if (!traversal.forward && max_reverse_[link] != no_limit &&
             add_active(reverse, traversal.start, traversal.end) > max_reverse_[link])
             return true;
         last_end = std::max(last_end, traversal.end);

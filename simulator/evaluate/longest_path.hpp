@@ -34,7 +34,7 @@ class LongestPath {
 
     /** The patterns of the last run() in which two transfers would share a link, one bit each: their exits
      * are too early. */
-    [[nodiscard]] uint32_t contended(size_t patterns) const;
+    [[nodiscard]] uint32_t contended_patterns(size_t patterns) const;
 
   private:
     /** end = max(at[sender] + sender_s, at[receiver] + receiver_s); then at[receiver_out] =
@@ -54,7 +54,7 @@ class LongestPath {
     };
     /** A time in each of the patterns, in seconds. */
     struct alignas(lanes * sizeof(double)) LaneTimes {
-        double of[lanes]{};
+        double lane_times[lanes]{};
     };
     class Compiler;
 
@@ -69,7 +69,7 @@ class LongestPath {
     std::vector<Step> steps_;
     std::vector<uint32_t> entry_slot_;      /**< per rank */
     std::vector<uint32_t> exit_slot_;       /**< per rank; not shared */
-    std::vector<LaneTimes> at_;             /**< per slot */
+    std::vector<LaneTimes> slot_times_;     /**< per slot */
     std::vector<LaneTimes> ends_;           /**< per record */
     std::vector<double> transfer_s_;        /**< per record: duration of the transfer on its links */
     std::vector<uint32_t> first_traversal_; /**< per link, and one more */

@@ -49,16 +49,16 @@ void MemoryDomains::advance(uint32_t domain, double now_s) {
 
 void MemoryDomains::mark_changed(uint32_t domain) {
     if (!is_changed_[domain])
-        changed_.push_back(domain);
+        changed_domains_.push_back(domain);
     is_changed_[domain] = 1;
 }
 
 void MemoryDomains::solve_changed() {
-    for (const uint32_t domain : changed_) {
+    for (const uint32_t domain : changed_domains_) {
         solve(domain);
         is_changed_[domain] = 0;
     }
-    changed_.clear();
+    changed_domains_.clear();
 }
 
 void MemoryDomains::solve(uint32_t domain) {
@@ -106,14 +106,14 @@ void MemoryDomains::share_memory(std::span<Lane> lanes) {
 void MemoryDomains::collect_ended(uint32_t domain, double now_s) {
     advance(domain, now_s);
     const std::span<Lane> lanes = lanes_of(domain);
-    const size_t before = ended_.size();
+    const size_t count_before = ended_flows_.size();
     size_t next = lanes.size();
     double next_s = never;
     for (size_t i = 0; i < lanes.size(); ++i) {
         Lane &lane = lanes[i];
         const double due = lane.moved_bytes + lane.rate * time_resolution * now_s;
         while (lane.flows > 0 && lane.ends.first_time() <= due) {
-            ended_.push_back({static_cast<uint32_t>(i), lane.ends.first_id()});
+            ended_flows_.push_back({static_cast<uint32_t>(i), lane.ends.first_id()});
             lane.ends.pop();
             --lane.flows;
         }
@@ -123,9 +123,9 @@ void MemoryDomains::collect_ended(uint32_t domain, double now_s) {
             next_s = end_s;
         }
     }
-    if (ended_.size() == before) { // rounding: the flow that is due is a fraction of a byte short
+    if (ended_flows_.size() == count_before) { // rounding: the flow that is due is a fraction of a byte short
         Lane &lane = lanes[next];
-        ended_.push_back({static_cast<uint32_t>(next), lane.ends.first_id()});
+        ended_flows_.push_back({static_cast<uint32_t>(next), lane.ends.first_id()});
         lane.ends.pop();
         --lane.flows;
     }

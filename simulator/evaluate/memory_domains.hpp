@@ -51,20 +51,20 @@ class MemoryDomains {
 
     /** When the first flow ends; `never` if there is none. */
     [[nodiscard]] double first_end_s() {
-        if (!changed_.empty())
+        if (!changed_domains_.empty())
             solve_changed();
         return ends_s_.first_time();
     }
 
-    /** Ends all flows that are complete at this time, which is first_end_s(); calls `done(flow_class, id)`
-     * for each. `done` may start flows. */
-    template <typename Done> void end_due(double now_s, Done done) {
-        ended_.clear();
+    /** Ends all flows that are complete at this time, which is first_end_s(); calls `callback(flow_class,
+     * id)` for each. `callback` may start flows. */
+    template <typename Callback> void end_due(double now_s, Callback callback) {
+        ended_flows_.clear();
         do
             collect_ended(ends_s_.first_id(), now_s);
         while (ends_s_.first_time() <= now_s);
-        for (size_t i = 0; i < ended_.size(); ++i)
-            done(ended_[i].flow_class, ended_[i].id);
+        for (size_t i = 0; i < ended_flows_.size(); ++i)
+            callback(ended_flows_[i].flow_class, ended_flows_[i].id);
     }
 
     [[nodiscard]] const FlowClass &flow_class(uint32_t index) const {
@@ -79,7 +79,7 @@ class MemoryDomains {
         uint32_t flows = 0;
         OrderedQueue ends; /**< ids, by the value of moved_bytes at which each ends */
     };
-    struct Ended {
+    struct EndedFlow {
         uint32_t flow_class;
         uint32_t id;
     };
@@ -100,9 +100,9 @@ class MemoryDomains {
     std::vector<Lane> lanes_;       /**< per domain and class */
     std::vector<double> updated_s_; /**< per domain: the time up to which moved_bytes counts */
     std::vector<uint8_t> is_changed_;
-    std::vector<uint32_t> changed_; /**< domains whose rates must be computed again */
+    std::vector<uint32_t> changed_domains_; /**< domains whose rates must be computed again */
     std::vector<Demand> demands_;
-    std::vector<Ended> ended_;
+    std::vector<EndedFlow> ended_flows_;
     MinTree ends_s_; /**< when the first flow of each domain ends */
 };
 

@@ -30,11 +30,11 @@ NodeMemory ProgramRun::node_memory(Memory memory) const {
         const SizeCosts &cost = costs_[size];
         if (cost.inside_transfer_s <= negligible_transfer * cost.inside_latency_s)
             continue;
-        const FlowClass requested{cost.inside_rate, memory.message_traffic, true};
-        const auto existing = std::ranges::find(classes, requested);
-        class_of_size[size] = static_cast<uint32_t>(existing - classes.begin());
-        if (existing == classes.end())
-            classes.push_back(requested);
+        const FlowClass requested_class{cost.inside_rate, memory.message_traffic, true};
+        const auto equal_class = std::ranges::find(classes, requested_class);
+        class_of_size[size] = static_cast<uint32_t>(equal_class - classes.begin());
+        if (equal_class == classes.end())
+            classes.push_back(requested_class);
     }
     const uint32_t domains = 1 + *std::ranges::max_element(memory.domain_of_rank);
     return {MemoryDomains(domains, memory.bandwidths, std::move(classes)), std::move(memory.domain_of_rank),

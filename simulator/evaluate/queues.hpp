@@ -59,17 +59,17 @@ class OrderedQueue {
         ++head_;
         time_ = empty() ? never : ring_[head_ & mask_].time;
     }
-    void push(double at, uint32_t id) {
+    void push(double time_s, uint32_t id) {
         if (tail_ - head_ == ring_.size())
             grow();
         uint64_t index = tail_++;
-        while (index > head_ && ring_[(index - 1) & mask_].time > at) {
+        while (index > head_ && ring_[(index - 1) & mask_].time > time_s) {
             ring_[index & mask_] = ring_[(index - 1) & mask_];
             --index;
         }
-        ring_[index & mask_] = {at, id};
+        ring_[index & mask_] = {time_s, id};
         if (index == head_)
-            time_ = at;
+            time_ = time_s;
     }
 
   private:
@@ -101,9 +101,9 @@ class BlockMinimum {
         minima_.assign(blocks, never);
         stale_.assign(blocks, 1);
     }
-    void set(size_t which, double number) {
-        numbers_[which / block].of[which % block] = number;
-        stale_[which / block] = 1;
+    void set(size_t index, double number) {
+        numbers_[index / block].values[index % block] = number;
+        stale_[index / block] = 1;
     }
     /** The index of the minimum, and the minimum in `number`; `never` if all numbers are. */
     [[nodiscard]] size_t find(double &number) {
@@ -125,10 +125,10 @@ class BlockMinimum {
     typedef double Four __attribute__((vector_size(4 * sizeof(double))));
     struct alignas(64) Block {
         Block() {
-            std::ranges::fill(of, never);
+            std::ranges::fill(values, never);
         }
         [[nodiscard]] double minimum() const {
-            const auto *four = reinterpret_cast<const Four *>(of);
+            const auto *four = reinterpret_cast<const Four *>(values);
             Four low = four[0];
             for (size_t i = 1; i < block / 4; ++i)
                 low = four[i] < low ? four[i] : low;
@@ -136,11 +136,11 @@ class BlockMinimum {
         }
         [[nodiscard]] size_t index_of(double number) const {
             size_t i = 0;
-            while (of[i] != number)
+            while (values[i] != number)
                 ++i;
             return i;
         }
-        double of[block];
+        double values[block];
     };
 
     std::vector<Block> numbers_;
@@ -168,9 +168,9 @@ class MinTree {
             node = 2 * node + (tree_[2 * node] > tree_[node] ? 1 : 0);
         return static_cast<uint32_t>(node - leaves_);
     }
-    void set(uint32_t which, double at) {
-        size_t node = leaves_ + which;
-        tree_[node] = at;
+    void set(uint32_t index, double time_s) {
+        size_t node = leaves_ + index;
+        tree_[node] = time_s;
         for (node /= 2; node > 0; node /= 2) {
             const double smaller = std::min(tree_[2 * node], tree_[2 * node + 1]);
             if (tree_[node] == smaller)
@@ -179,8 +179,8 @@ class MinTree {
         }
     }
     /** To change many times: put() each, then rebuild(). */
-    void put(uint32_t which, double at) {
-        tree_[leaves_ + which] = at;
+    void put(uint32_t index, double time_s) {
+        tree_[leaves_ + index] = time_s;
     }
     void rebuild() {
         for (size_t node = leaves_ - 1; node > 0; --node)

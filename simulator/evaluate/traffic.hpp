@@ -52,7 +52,7 @@ struct SizeCosts {
     double inside_bytes = 0;   /**< bytes to transfer inside a node, header included */
     double inside_rate = 0;    /**< at most, bytes per second */
     double latency_factor = 1; /**< of routes between nodes */
-    bool detached = false;     /**< the sender does not wait for the transfer */
+    bool is_detached = false;  /**< the sender does not wait for the transfer */
     bool eager = false;        /**< the transfer starts without waiting for the receiver */
 };
 

@@ -22,8 +22,8 @@ class Dragonfly : public Topology {
     }
 
   protected:
-    double path(int from, int to, std::vector<Hop> &hops) const override {
-        const auto source = static_cast<size_t>(from), target = static_cast<size_t>(to);
+    double path(int source_node, int target_node, std::vector<Hop> &hops) const override {
+        const auto source = static_cast<size_t>(source_node), target = static_cast<size_t>(target_node);
         const size_t source_router = source / static_cast<size_t>(shape_.nodes);
         const size_t target_router = target / static_cast<size_t>(shape_.nodes);
         const size_t source_group = source_router / routers_of_group();
@@ -56,16 +56,16 @@ class Dragonfly : public Topology {
     }
 
     /** The router of a group with a given cable to another group. */
-    [[nodiscard]] size_t gateway(size_t group, size_t other, size_t cable) const {
-        return group * routers_of_group() + (other * cables() + cable) % routers_of_group();
+    [[nodiscard]] size_t gateway(size_t group, size_t other_group, size_t cable) const {
+        return group * routers_of_group() + (other_group * cables() + cable) % routers_of_group();
     }
 
     /** Appends the link from a router to another one of its group; returns its latency. No link and 0 for the
      * same router. */
-    double local(size_t from, size_t to, std::vector<Hop> &hops) const {
-        if (from == to)
+    double local(size_t source, size_t target, std::vector<Hop> &hops) const {
+        if (source == target)
             return 0;
-        const size_t link = first_local_ + from * routers_of_group() + to % routers_of_group();
+        const size_t link = first_local_ + source * routers_of_group() + target % routers_of_group();
         hops.push_back({static_cast<uint32_t>(link), 1});
         return shape_.local.latency_s;
     }

@@ -27,31 +27,31 @@ class FatTree : public Topology {
     }
 
   protected:
-    double path(int from, int to, std::vector<Hop> &hops) const override {
-        const auto source = static_cast<size_t>(from), target = static_cast<size_t>(to);
+    double path(int source_node, int target_node, std::vector<Hop> &hops) const override {
+        const auto source = static_cast<size_t>(source_node), target = static_cast<size_t>(target_node);
         const size_t top = common_level(source, target);
         double latency_s = 0;
-        std::vector<size_t> chosen; // digits of the current switch below its level
-        size_t remaining = target;
-        size_t above = source; // digits of the source above the level
+        std::vector<size_t> switch_digits; // digits of the current switch below its level
+        size_t target_rest = target;
+        size_t source_digits = source; // digits of the source above the level
         for (size_t level = 0; level < top; level++) {
-            const size_t port = remaining % ports(level);
-            remaining /= ports(level);
-            hops.push_back({link(level, index(level, chosen, above), port), 1});
+            const size_t port = target_rest % ports(level);
+            target_rest /= ports(level);
+            hops.push_back({link(level, index(level, switch_digits, source_digits), port), 1});
             latency_s += levels_[level].cable.latency_s;
-            chosen.push_back(port % parents(level));
-            above /= children(level);
+            switch_digits.push_back(port % parents(level));
+            source_digits /= children(level);
         }
-        size_t below = 1; // nodes in the tree under a child of the current switch
+        size_t subtree_nodes = 1; // nodes in the tree under a child of the current switch
         for (size_t level = 0; level + 1 < top; level++)
-            below *= children(level);
+            subtree_nodes *= children(level);
         for (size_t level = top; level-- > 0;) {
-            const size_t port = chosen[level] + source % cables(level) * parents(level);
-            chosen.pop_back();
-            hops.push_back({link(level, index(level, chosen, target / below), port) + 1, 1});
+            const size_t port = switch_digits[level] + source % cables(level) * parents(level);
+            switch_digits.pop_back();
+            hops.push_back({link(level, index(level, switch_digits, target / subtree_nodes), port) + 1, 1});
             latency_s += levels_[level].cable.latency_s;
             if (level > 0)
-                below /= children(level - 1);
+                subtree_nodes /= children(level - 1);
         }
         return latency_s;
     }
@@ -80,21 +80,22 @@ class FatTree : public Topology {
     }
 
     /** The lowest level on which two different nodes have a common ancestor. */
-    [[nodiscard]] size_t common_level(size_t one, size_t other) const {
+    [[nodiscard]] size_t common_level(size_t first, size_t second) const {
         size_t level = 0;
-        for (; one != other; level++) {
-            one /= children(level);
-            other /= children(level);
+        for (; first != second; level++) {
+            first /= children(level);
+            second /= children(level);
         }
         return level;
     }
 
-    /** The number of an element in its level: `chosen` are its digits below the level, `above` is the number
-     * of its other digits. */
-    [[nodiscard]] size_t index(size_t level, const std::vector<size_t> &chosen, size_t above) const {
-        size_t number = above;
+    /** The number of an element in its level: `switch_digits` are its digits below the level, `source_digits`
+     * is the number of its other digits. */
+    [[nodiscard]] size_t index(size_t level, const std::vector<size_t> &switch_digits,
+                               size_t source_digits) const {
+        size_t number = source_digits;
         for (size_t i = level; i-- > 0;)
-            number = number * parents(i) + chosen[i];
+            number = number * parents(i) + switch_digits[i];
         return number;
     }
 

@@ -11,17 +11,18 @@ Steps::Steps(std::vector<double> from_bytes, std::vector<double> factors)
         throw std::invalid_argument("a step function needs ascending sizes and as many factors");
 }
 
-double Steps::at(double bytes) const {
-    const auto after = std::upper_bound(from_bytes_.begin(), from_bytes_.end(), bytes);
-    return after == from_bytes_.begin() ? 1.0
-                                        : factors_[static_cast<size_t>(after - from_bytes_.begin()) - 1];
+double Steps::value_at(double bytes) const {
+    const auto next_step = std::upper_bound(from_bytes_.begin(), from_bytes_.end(), bytes);
+    return next_step == from_bytes_.begin()
+               ? 1.0
+               : factors_[static_cast<size_t>(next_step - from_bytes_.begin()) - 1];
 }
 
-double Topology::route(int from, int to, std::vector<Hop> &hops) const {
-    const double latency_s = path(from, to, hops);
+double Topology::route(int source, int target, std::vector<Hop> &hops) const {
+    const double latency_s = path(source, target, hops);
     const size_t forward = hops.size();
     if (reverse_weight_ > 0)
-        path(to, from, hops);
+        path(target, source, hops);
     for (size_t i = forward; i < hops.size(); i++)
         hops[i].weight = reverse_weight_;
     return latency_s;
@@ -38,19 +39,19 @@ class SingleSwitch : public Topology {
     }
 
     /** The reverse link of the source comes first. */
-    double route(int from, int to, std::vector<Hop> &hops) const override {
-        path(from, to, hops);
+    double route(int source, int target, std::vector<Hop> &hops) const override {
+        path(source, target, hops);
         if (reverse_weight_ > 0) {
-            hops.push_back({2U * static_cast<uint32_t>(from) + 1, reverse_weight_});
-            hops.push_back({2U * static_cast<uint32_t>(to), reverse_weight_});
+            hops.push_back({2U * static_cast<uint32_t>(source) + 1, reverse_weight_});
+            hops.push_back({2U * static_cast<uint32_t>(target), reverse_weight_});
         }
         return latency_s_;
     }
 
   protected:
-    double path(int from, int to, std::vector<Hop> &hops) const override {
-        hops.push_back({2U * static_cast<uint32_t>(from), 1});
-        hops.push_back({2U * static_cast<uint32_t>(to) + 1, 1});
+    double path(int source, int target, std::vector<Hop> &hops) const override {
+        hops.push_back({2U * static_cast<uint32_t>(source), 1});
+        hops.push_back({2U * static_cast<uint32_t>(target) + 1, 1});
         return latency_s_;
     }
 

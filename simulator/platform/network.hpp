@@ -22,7 +22,7 @@ class Steps {
     /** factors[i] from from_bytes[i] on (inclusive), 1 below the first size. std::invalid_argument unless
      * sizes are ascending and have as many factors. */
     Steps(std::vector<double> from_bytes, std::vector<double> factors);
-    [[nodiscard]] double at(double bytes) const;
+    [[nodiscard]] double value_at(double bytes) const;
 
   private:
     std::vector<double> from_bytes_;
@@ -52,11 +52,11 @@ class Topology {
     }
     /** Appends the links from one node to another one, forward ones first; returns the latency in seconds.
      * The links of the reverse direction are those of the path back, unless a class says otherwise. */
-    virtual double route(int from, int to, std::vector<Hop> &hops) const;
+    virtual double route(int source, int target, std::vector<Hop> &hops) const;
 
   protected:
     /** Appends the links from one node to another one in order; returns the latency in seconds. */
-    virtual double path(int from, int to, std::vector<Hop> &hops) const = 0;
+    virtual double path(int source, int target, std::vector<Hop> &hops) const = 0;
 
     std::vector<double> bandwidths_;
     double reverse_weight_;

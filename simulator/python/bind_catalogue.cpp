@@ -28,18 +28,18 @@ std::pair<std::string, int64_t> preview(const std::string &collective, const std
                                         const std::vector<int> &node_of_rank, bool commutative,
                                         int communicators, int stride) {
     const auto &algorithm = algorithm_named(collective, family, name);
-    const nb::gil_scoped_release unlocked;
+    const nb::gil_scoped_release gil_release;
     schedule::Program program;
     int64_t messages = 0;
     try {
         const auto parameters = parameters_of(algorithm, values);
-        const OwnedCalls owned(collective, {p, communicators, stride}, root, count, element_bytes,
+        const OwnedCalls calls(collective, {p, communicators, stride}, root, count, element_bytes,
                                node_of_rank, commutative);
-        const std::set<int> written{0, root, p / 2, p - 1};
-        const int64_t like_the_middle = p - static_cast<int64_t>(written.size()) + 1;
+        const std::set<int> sample{0, root, p / 2, p - 1};
+        const int64_t like_the_middle = p - static_cast<int64_t>(sample.size()) + 1;
         for (int communicator = 0; communicator < communicators; ++communicator)
-            for (const int member : written) {
-                owned.write_program(algorithm, parameters, owned.layout().rank(communicator, member),
+            for (const int member : sample) {
+                calls.write_program(algorithm, parameters, calls.layout().rank(communicator, member),
                                     program);
                 messages += std::ranges::count_if(program.operations, schedule::is_send) *
                             (member == p / 2 ? like_the_middle : 1);
@@ -75,7 +75,7 @@ void bind_catalogue(nb::module_ &module) {
     module.def(
         "algorithms",
         [] {
-            nb::list all;
+            nb::list list;
             for (const auto &algorithm : algorithms::catalogue()) {
                 nb::list parameters;
                 for (const auto &parameter : algorithm.parameters)
@@ -87,9 +87,9 @@ void bind_catalogue(nb::module_ &module) {
                 entry["parameters"] = parameters;
                 entry["ordered"] = algorithm.ordered;
                 entry["scales"] = algorithm.scales;
-                all.append(entry);
+                list.append(entry);
             }
-            return all;
+            return list;
         },
         "Every algorithm as a dict: collective, family, name, parameters (name, value, smallest), ordered, "
         "scales.");

@@ -28,8 +28,8 @@ schedule::WriteProgram writer(const algorithms::Algorithm &algorithm,
 
 template <typename Number> nb::object array_of(std::vector<Number> numbers) {
     auto *vector = new std::vector<Number>(std::move(numbers));
-    const nb::capsule owner(vector,
-                            [](void *owned) noexcept { delete static_cast<std::vector<Number> *>(owned); });
+    const nb::capsule owner(
+        vector, [](void *pointer) noexcept { delete static_cast<std::vector<Number> *>(pointer); });
     return nb::cast(nb::ndarray<nb::numpy, Number>(vector->data(), {vector->size()}, owner));
 }
 
@@ -40,25 +40,25 @@ template <typename Action> auto with_programs(Action action) {
                     const std::vector<int> &node_of_rank, bool commutative) {
         const auto &algorithm = algorithm_named(collective, family, name);
         const auto parameters = parameters_of(algorithm, values);
-        const OwnedCall owned(collective, p, root, count, element_bytes, node_of_rank, commutative);
-        const nb::gil_scoped_release unlocked;
+        const OwnedCall owned_call(collective, p, root, count, element_bytes, node_of_rank, commutative);
+        const nb::gil_scoped_release gil_release;
         std::vector<Program> programs;
-        schedule::write_programs(owned.call, writer(algorithm, parameters), programs);
-        return action(programs, owned.call, algorithm.ordered);
+        schedule::write_programs(owned_call.call, writer(algorithm, parameters), programs);
+        return action(programs, owned_call.call, algorithm.ordered);
     };
 }
 
 } // namespace
 
 nb::dict messages_as_arrays(const std::vector<Program> &programs, const schedule::Call &call) {
-    std::vector<schedule::DrawnMessage> all;
+    std::vector<schedule::DrawnMessage> drawn_messages;
     {
-        const nb::gil_scoped_release unlocked;
-        all = schedule::messages(programs, call);
+        const nb::gil_scoped_release gil_release;
+        drawn_messages = schedule::messages(programs, call);
     }
     const auto column = [&](auto member) {
-        std::vector<std::decay_t<decltype(all[0].*member)>> numbers;
-        for (const auto &message : all)
+        std::vector<std::decay_t<decltype(drawn_messages[0].*member)>> numbers;
+        for (const auto &message : drawn_messages)
             numbers.push_back(message.*member);
         return array_of(std::move(numbers));
     };
@@ -120,7 +120,7 @@ nb::dict check_listed(const std::string &collective, const std::string &family, 
     const auto calls =
         calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative);
     const auto range = [&] {
-        const nb::gil_scoped_release unlocked;
+        const nb::gil_scoped_release gil_release;
         return schedule::check_range(calls, {algorithm.ordered, algorithm.scales},
                                      writer(algorithm, parameters));
     }();
@@ -130,7 +130,7 @@ nb::dict check_listed(const std::string &collective, const std::string &family, 
 nb::dict check_written(const std::string &collective, const nb::callable &write, const std::vector<int> &p,
                        const std::vector<int> &roots, const std::vector<int64_t> &counts,
                        int64_t element_bytes, int ranks_per_node, bool by_node,
-                       const std::vector<bool> &commutative, bool ordered, bool scales) {
+                       const std::vector<bool> &commutative, bool is_ordered, bool scales) {
     const auto write_or_refuse = [&](const schedule::Call &call, int rank, schedule::Program &program) {
         try {
             write_program(write, call, rank, program);
@@ -142,7 +142,7 @@ nb::dict check_written(const std::string &collective, const nb::callable &write,
     };
     return as_dict(schedule::check_range(
         calls_of(collective, p, roots, counts, element_bytes, ranks_per_node, by_node, commutative),
-        {ordered, scales}, write_or_refuse));
+        {is_ordered, scales}, write_or_refuse));
 }
 
 } // namespace
@@ -161,18 +161,18 @@ void bind_check(nb::module_ &module) {
     def_for_programs(
         "messages",
         [](const std::vector<Program> &programs, const schedule::Call &call, bool /*ordered*/) {
-            const nb::gil_scoped_acquire locked;
+            const nb::gil_scoped_acquire gil;
             return messages_as_arrays(programs, call);
         },
         "Every message, as a dict of arrays: source, target, elements, tag, depth (the length of the "
         "longest chain of messages that ends with it), by depth, source and target.");
     const std::vector<int> every_root;
-    const std::vector<int64_t> one{1};
+    const std::vector<int64_t> single_count{1};
     const std::vector<bool> commutes{true};
     module.def(
         "check_range", &check_listed, nb::arg("collective"), nb::arg("family"), nb::arg("name"),
         nb::arg("parameters") = Values{}, nb::arg("p"), nb::arg("roots") = every_root,
-        nb::arg("counts") = one, nb::arg("element_bytes") = 1, nb::arg("ranks_per_node") = 0,
+        nb::arg("counts") = single_count, nb::arg("element_bytes") = 1, nb::arg("ranks_per_node") = 0,
         nb::arg("by_node") = false, nb::arg("commutative") = commutes,
         "Checks every combination of p, roots (negative: from p; none: all), counts and commutative, with "
         "ranks_per_node ranks on each node (0: all on one), node after node or (by_node) round robin. A "
@@ -182,7 +182,7 @@ void bind_check(nb::module_ &module) {
         "an operation required); refusals (the first of each p) and findings (at most 20) as tuples of p, "
         "root, count, commutative and the sentence.");
     module.def("check_written", &check_written, nb::arg("collective"), nb::arg("write"), nb::arg("p"),
-               nb::arg("roots") = every_root, nb::arg("counts") = one, nb::arg("element_bytes") = 1,
+               nb::arg("roots") = every_root, nb::arg("counts") = single_count, nb::arg("element_bytes") = 1,
                nb::arg("ranks_per_node") = 0, nb::arg("by_node") = false, nb::arg("commutative") = commutes,
                nb::arg("ordered") = false, nb::arg("scales") = false,
                "As check_range, for an algorithm that is written in Python, with its properties. It refuses "

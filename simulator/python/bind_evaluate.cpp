@@ -46,8 +46,8 @@ nb::tuple evaluate_patterns(Schedule &schedule, const platform::Network &network
         schedule.note_engines(choice, engines);
     }
     nb::list names;
-    for (const evaluate::Engine used : engines)
-        names.append(evaluate::name_of(used));
+    for (const evaluate::Engine evaluation : engines)
+        names.append(evaluate::name_of(evaluation));
     double *const data = exits.release();
     const nb::capsule owner(data, [](void *array) noexcept { delete[] static_cast<double *>(array); });
     return nb::make_tuple(nb::ndarray<nb::numpy, double>(data, {patterns, p}, owner), names);

@@ -33,8 +33,8 @@ using RankList = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::devic
 
 Steps steps_of(const StepList &list) {
     std::vector<double> from_bytes, factors;
-    for (const auto &[from, factor] : list) {
-        from_bytes.push_back(from);
+    for (const auto &[min_bytes, factor] : list) {
+        from_bytes.push_back(min_bytes);
         factors.push_back(factor);
     }
     return {std::move(from_bytes), std::move(factors)};
@@ -45,10 +45,10 @@ Cable cable_of(const CablePair &pair) {
 }
 
 SharedTopology tree(int nodes, const std::vector<LevelTuple> &levels, double reverse_weight) {
-    std::vector<platform::TreeLevel> listed;
+    std::vector<platform::TreeLevel> tree_levels;
     for (const auto &[children, parents, cables, cable] : levels)
-        listed.push_back({children, parents, cables, cable_of(cable)});
-    return platform::fat_tree(nodes, listed, reverse_weight);
+        tree_levels.push_back({children, parents, cables, cable_of(cable)});
+    return platform::fat_tree(nodes, tree_levels, reverse_weight);
 }
 
 SharedTopology dragonfly(int groups, int routers, int nodes, int global_cables, const CablePair &node_cable,
@@ -69,14 +69,14 @@ void check_node(const Topology &topology, int node) {
                                     std::to_string(topology.nodes() - 1));
 }
 
-std::pair<double, HopList> routes(const Topology &topology, int from, int to) {
-    check_node(topology, from);
-    check_node(topology, to);
+std::pair<double, HopList> routes(const Topology &topology, int source, int target) {
+    check_node(topology, source);
+    check_node(topology, target);
     std::pair<double, HopList> result;
-    if (from == to)
+    if (source == target)
         return result;
     std::vector<platform::Hop> hops;
-    result.first = topology.route(from, to, hops);
+    result.first = topology.route(source, target, hops);
     for (const auto &hop : hops)
         result.second.emplace_back(hop.link, hop.weight);
     return result;

@@ -56,7 +56,7 @@ Schedule *exchange(int p, const Array<int32_t> &source, const Array<int32_t> &ta
     for (size_t i = 0; i < source.size(); ++i)
         messages.push_back({source(i), target(i), bytes(i)});
     const schedule::HaloSends kind = sends_named(sends);
-    const nb::gil_scoped_release unlocked;
+    const nb::gil_scoped_release gil_release;
     return new Schedule(schedule::halo_exchange(p, messages, kind, local_work));
 }
 
@@ -69,9 +69,9 @@ struct NoiseArrays {
 schedule::Iterations program_of(size_t p, uint32_t iterations, const std::vector<StepTuple> &steps,
                                 const std::vector<WorkTuple> &works, const NoiseArrays &noise) {
     schedule::Iterations program{.iterations = iterations, .first_noise = std::vector<uint32_t>(p + 1)};
-    for (const auto &[segment, work, every, logs_sends] : steps)
+    for (const auto &[segment, work, period, logs_sends] : steps)
         program.steps.push_back({segment < 0 ? schedule::no_segment : static_cast<uint32_t>(segment), work,
-                                 every, logs_sends, segment == -2});
+                                 period, logs_sends, segment == -2});
     for (const auto &[seconds, bytes, flow_class] : works)
         program.works.push_back({vector_of(seconds), vector_of(bytes), vector_of(flow_class)});
     for (size_t i = 0; i < noise.rank.size(); ++i) {
@@ -104,12 +104,12 @@ nb::ndarray<nb::numpy, const Number> view(const std::vector<Number> &numbers, nb
 }
 
 /** Numbers that Python owns from now on. */
-template <typename Number> nb::ndarray<nb::numpy, Number> owned(std::vector<Number> numbers) {
-    auto kept = std::make_unique<std::vector<Number>>(std::move(numbers));
-    Number *const data = kept->data();
-    const size_t size = kept->size();
-    const nb::capsule owner(kept.release(),
-                            [](void *held) noexcept { delete static_cast<std::vector<Number> *>(held); });
+template <typename Number> nb::ndarray<nb::numpy, Number> array_of(std::vector<Number> numbers) {
+    auto vector = std::make_unique<std::vector<Number>>(std::move(numbers));
+    Number *const data = vector->data();
+    const size_t size = vector->size();
+    const nb::capsule owner(
+        vector.release(), [](void *pointer) noexcept { delete static_cast<std::vector<Number> *>(pointer); });
     return nb::ndarray<nb::numpy, Number>(data, {size}, owner);
 }
 
@@ -135,17 +135,17 @@ void bind_program_run(nb::module_ &module) {
                const std::vector<StepTuple> &steps, const std::vector<WorkTuple> &works,
                const Array<uint32_t> &noise_rank, const Array<uint32_t> &noise_iteration,
                const Array<uint32_t> &noise_step, const Array<double> &noise_s, std::optional<Memory> memory,
-               std::pair<uint32_t, uint32_t> logged) {
+               std::pair<uint32_t, uint32_t> log_range) {
                 const size_t p = network.node_of_rank.size();
                 schedule::Iterations program = program_of(p, iterations, steps, works,
                                                           {noise_rank, noise_iteration, noise_step, noise_s});
-                const nb::gil_scoped_release unlocked;
+                const nb::gil_scoped_release gil_release;
                 schedule::Graph graph;
                 graph.p = static_cast<int>(p);
                 for (const auto &[schedule, element_bytes] : segments)
                     schedule::append(graph, schedule->graph(), element_bytes);
                 new (self) ProgramRun(std::move(graph), std::move(program), network, std::move(memory),
-                                      {logged.first, logged.second});
+                                      {log_range.first, log_range.second});
             },
             "network"_a, "segments"_a, nb::kw_only(), "iterations"_a, "steps"_a, "works"_a, "noise_rank"_a,
             "noise_iteration"_a, "noise_step"_a, "noise_s"_a, "memory"_a = nb::none(),
@@ -160,7 +160,7 @@ void bind_program_run(nb::module_ &module) {
         .def_prop_ro("events", &ProgramRun::events)
         .def_prop_ro("messages", &ProgramRun::messages, "Of all segments, each counted once.")
         .def_prop_ro(
-            "completed", [](const ProgramRun &run) { return run.course().completed(); },
+            "completed", [](const ProgramRun &run) { return run.course().completions(); },
             "The sum over ranks of completed iterations.")
         .def_prop_ro(
             "iteration_end_s",
@@ -184,8 +184,8 @@ void bind_program_run(nb::module_ &module) {
             "take_log",
             [](ProgramRun &run) {
                 evaluate::Log log = run.take_log();
-                return nb::make_tuple(owned(std::move(log.time_s)), owned(std::move(log.rank)),
-                                      owned(std::move(log.iteration)), owned(std::move(log.step)));
+                return nb::make_tuple(array_of(std::move(log.time_s)), array_of(std::move(log.rank)),
+                                      array_of(std::move(log.iteration)), array_of(std::move(log.step)));
             },
             "What ranks did since the last call, in the order of time: arrays of time, rank, iteration and "
             "step. The number of steps stands for the begin of an iteration, one more for a completed send.");

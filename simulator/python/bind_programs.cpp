@@ -41,7 +41,7 @@ struct OpenRank {
     Rank *rank = nullptr;
 
     /** Calls a function with the rank; its exceptions become sentences with the number of the rank. */
-    template <typename Action> auto with(Action action) -> decltype(action(*rank)) {
+    template <typename Action> auto with_rank(Action action) -> decltype(action(*rank)) {
         if (rank == nullptr)
             throw std::invalid_argument("the program of this rank is finished");
         try {
@@ -55,26 +55,26 @@ struct OpenRank {
 /** A method or a property: calls `action` with the rank and the arguments. */
 template <typename... Arguments, typename Action> auto method(Action action) {
     return [action](OpenRank &self, Arguments... arguments) {
-        return self.with([&](Rank &rank) { return std::invoke(action, rank, arguments...); });
+        return self.with_rank([&](Rank &rank) { return std::invoke(action, rank, arguments...); });
     };
 }
 
 std::vector<Span> pieces(const SpanOrSpans &spans) {
-    if (const Span *one = std::get_if<Span>(&spans))
-        return {*one};
+    if (const Span *single = std::get_if<Span>(&spans))
+        return {*single};
     return std::get<std::vector<Span>>(spans);
 }
 
 template <typename Handle> std::vector<uint32_t> numbers(const std::vector<Handle> &handles) {
-    std::vector<uint32_t> all;
+    std::vector<uint32_t> numbers;
     for (const Handle &handle : handles)
-        all.push_back(handle.number);
-    return all;
+        numbers.push_back(handle.number);
+    return numbers;
 }
 
 std::vector<schedule::Request> numbers(const RequestOrRequests &requests) {
-    if (const RequestHandle *one = std::get_if<RequestHandle>(&requests))
-        return {one->number};
+    if (const RequestHandle *single = std::get_if<RequestHandle>(&requests))
+        return {single->number};
     return numbers(std::get<std::vector<RequestHandle>>(requests));
 }
 
@@ -134,10 +134,10 @@ void bind_call(nb::class_<OpenRank> &rank) {
                      "Elements, as the MPI call states them.")
         .def_prop_ro("element_bytes", method([](Rank &r) { return r.call.element_bytes; }))
         .def_prop_ro("commutative", method([](Rank &r) { return r.call.commutative; }))
-        .def("node", method<int>([](Rank &r, int other) {
-                 if (other < 0 || other >= r.p)
-                     throw std::invalid_argument("there is no rank " + std::to_string(other));
-                 return r.call.node(other);
+        .def("node", method<int>([](Rank &r, int number) {
+                 if (number < 0 || number >= r.p)
+                     throw std::invalid_argument("there is no rank " + std::to_string(number));
+                 return r.call.node(number);
              }),
              nb::arg("rank"), "The node of a rank.")
         .def_prop_ro("input", method(&Rank::input), "The input; empty if this rank has none.")
@@ -146,11 +146,11 @@ void bind_call(nb::class_<OpenRank> &rank) {
 }
 
 template <auto Method> RequestHandle post(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
-    return self.with([&](Rank &r) { return RequestHandle{(r.*Method)(peer, pieces(data), tag)}; });
+    return self.with_rank([&](Rank &r) { return RequestHandle{(r.*Method)(peer, pieces(data), tag)}; });
 }
 
 template <auto Method> void post_and_wait(OpenRank &self, int peer, const SpanOrSpans &data, int tag) {
-    self.with([&](Rank &r) { (r.*Method)(peer, pieces(data), tag); });
+    self.with_rank([&](Rank &r) { (r.*Method)(peer, pieces(data), tag); });
 }
 
 void bind_messages(nb::class_<OpenRank> &rank) {
@@ -165,9 +165,8 @@ void bind_messages(nb::class_<OpenRank> &rank) {
         .def("recv", &post_and_wait<&Rank::recv>, nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0)
         .def("sendrecv",
              method<int, const SpanOrSpans &, int, const SpanOrSpans &, int>(
-                 [](Rank &r, int to, const SpanOrSpans &data, int source, const SpanOrSpans &into, int tag) {
-                     r.sendrecv(to, pieces(data), source, pieces(into), tag);
-                 }),
+                 [](Rank &r, int target, const SpanOrSpans &data, int source, const SpanOrSpans &destination,
+                    int tag) { r.sendrecv(target, pieces(data), source, pieces(destination), tag); }),
              nb::arg("to"), nb::arg("data"), nb::arg("source"), nb::arg("into"), nb::arg("tag") = 0,
              "Posts the receive, then the send, and waits for both.")
         .def("wait", method<const RequestOrRequests &>([](Rank &r, const RequestOrRequests &requests) {
@@ -178,9 +177,10 @@ void bind_messages(nb::class_<OpenRank> &rank) {
 }
 
 void bind_local_operations(nb::class_<OpenRank> &rank) {
-    rank.def("reduce", method<Span, Span, bool>([](Rank &r, Span into, Span other, bool other_first) {
-                 r.reduce(into, other,
-                          other_first ? schedule::Order::from_first : schedule::Order::into_first);
+    rank.def("reduce",
+             method<Span, Span, bool>([](Rank &r, Span destination, Span source, bool source_first) {
+                 r.reduce(destination, source,
+                          source_first ? schedule::Order::from_first : schedule::Order::into_first);
              }),
              nb::arg("into"), nb::arg("other"), nb::kw_only(), nb::arg("other_first"),
              "into = other ∘ into where other_first (other holds lower ranks), else into ∘ other.")
@@ -232,9 +232,9 @@ void write_program(const nb::callable &write, const schedule::Call &call, int ra
 
 Programs::Programs(const std::string &collective, const nb::callable &write, int p, int root, int64_t count,
                    int64_t element_bytes, std::vector<int> node_of_rank, bool commutative)
-    : owned(collective, p, root, count, element_bytes, std::move(node_of_rank), commutative) {
+    : owned_call(collective, p, root, count, element_bytes, std::move(node_of_rank), commutative) {
     for (int rank = 0; rank < p; ++rank)
-        write_program(write, owned.call, rank, programs.emplace_back());
+        write_program(write, owned_call.call, rank, programs.emplace_back());
 }
 
 void bind_programs(nb::module_ &module) {
@@ -252,12 +252,12 @@ void bind_programs(nb::module_ &module) {
              nb::arg("collective"), nb::arg("write"), nb::arg("p"), nb::arg("root") = 0, nb::arg("count") = 1,
              nb::arg("element_bytes") = 1, nb::arg("node_of_rank") = std::vector<int>{},
              nb::arg("commutative") = true)
-        .def_prop_ro("p", [](const Programs &self) { return self.owned.call.p; })
+        .def_prop_ro("p", [](const Programs &self) { return self.owned_call.call.p; })
         .def(
             "check",
-            [](const Programs &self, bool ordered) {
-                const nb::gil_scoped_release unlocked;
-                return schedule::check(self.programs, self.owned.call, ordered);
+            [](const Programs &self, bool is_ordered) {
+                const nb::gil_scoped_release gil_release;
+                return schedule::check(self.programs, self.owned_call.call, is_ordered);
             },
             nb::arg("ordered") = false,
             "'' if the programs compute the call, otherwise one sentence that describes the failure. "
@@ -265,7 +265,7 @@ void bind_programs(nb::module_ &module) {
             "contributions must be combined in rank order.")
         .def(
             "messages",
-            [](const Programs &self) { return messages_as_arrays(self.programs, self.owned.call); },
+            [](const Programs &self) { return messages_as_arrays(self.programs, self.owned_call.call); },
             "As messages() of the module.");
 }
 

@@ -39,8 +39,8 @@ class OwnedCall {
 class OwnedCalls {
   public:
     /** @param node_of_rank  of all processes. Raises as OwnedCall, also for an invalid layout. */
-    OwnedCalls(const std::string &collective, const schedule::CommunicatorLayout &of, int root, int64_t count,
-               int64_t element_bytes, const std::vector<int> &node_of_rank, bool commutative);
+    OwnedCalls(const std::string &collective, const schedule::CommunicatorLayout &layout, int root,
+               int64_t count, int64_t element_bytes, const std::vector<int> &node_of_rank, bool commutative);
 
     [[nodiscard]] const schedule::CommunicatorLayout &layout() const {
         return layout_;
@@ -67,7 +67,7 @@ struct Programs {
     Programs(const std::string &collective, const nanobind::callable &write, int p, int root, int64_t count,
              int64_t element_bytes, std::vector<int> node_of_rank, bool commutative);
 
-    OwnedCall owned;
+    OwnedCall owned_call;
     std::vector<schedule::Program> programs;
 };
 

@@ -71,10 +71,10 @@ void check_layout(const schedule::CommunicatorLayout &layout, size_t nodes) {
 
 } // namespace
 
-OwnedCalls::OwnedCalls(const std::string &collective, const schedule::CommunicatorLayout &of, int root,
+OwnedCalls::OwnedCalls(const std::string &collective, const schedule::CommunicatorLayout &layout, int root,
                        int64_t count, int64_t element_bytes, const std::vector<int> &node_of_rank,
                        bool commutative)
-    : layout_(of) {
+    : layout_(layout) {
     check_layout(layout_, node_of_rank.size());
     for (int communicator = 0; communicator < layout_.communicators; ++communicator) {
         std::vector<int> nodes;

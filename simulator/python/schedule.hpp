@@ -27,14 +27,14 @@ class Schedule {
              int communicators, int stride) {
         const auto &algorithm = algorithm_named(collective, family, name);
         const auto parameters = parameters_of(algorithm, values);
-        const OwnedCalls owned(collective, {p, communicators, stride}, root, count, element_bytes,
+        const OwnedCalls calls(collective, {p, communicators, stride}, root, count, element_bytes,
                                node_of_rank, commutative);
-        const nanobind::gil_scoped_release unlocked;
-        const int processes = owned.layout().processes();
+        const nanobind::gil_scoped_release gil_release;
+        const int processes = calls.layout().processes();
         schedule::GraphBuilder builder(processes, local_work);
         schedule::Program program;
         for (int rank = 0; rank < processes; ++rank) {
-            owned.write_program(algorithm, parameters, rank, program);
+            calls.write_program(algorithm, parameters, rank, program);
             builder.add(program);
         }
         graph_ = builder.build();
@@ -44,7 +44,7 @@ class Schedule {
     }
 
     Schedule(const Programs &programs, bool local_work) {
-        schedule::GraphBuilder builder(programs.owned.call.p, local_work);
+        schedule::GraphBuilder builder(programs.owned_call.call.p, local_work);
         for (const schedule::Program &program : programs.programs)
             builder.add(program);
         graph_ = builder.build();
