@@ -132,7 +132,7 @@ def proved_and_measured(
 
 def running(launches: Launches) -> Driver:
     """The launch that is running."""
-    driver = launches._running
+    driver = launches._driver_of_launch
     assert driver is not None
     return driver
 

@@ -104,7 +104,7 @@ def comparisons(
     methods, ages_s, errors_us, bounds_us = zip(*about, strict=True)
     return Accuracy(
         step="accuracy bent" if distorted else "accuracy real",
-        distorted=distorted,
+        is_distorted=distorted,
         names=["constraints", "offset"],
         methods=list(methods),
         rounds=[0] * len(about),
@@ -123,7 +123,7 @@ def sync(method: str, processes: int, taken_us: Sequence[float], *, distorted: b
         step=f"sync {distorted} {method} {processes}",
         method=method,
         processes=processes,
-        distorted=distorted,
+        is_distorted=distorted,
         taken_ns=[round(taken * US) for taken in taken_us],
         exchanges=[10] * len(taken_us),
         bound_ns=[300] * len(taken_us),

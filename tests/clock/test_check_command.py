@@ -42,7 +42,7 @@ def test_a_real_library_is_checked_and_a_second_check_measures_nothing(
     assert len(summed_up.ratios) == 1 and len(summed_up.ratios[0].algorithms) > 1
     assert {row.processes for row in check.rows if isinstance(row, Sync)} == {2, 3}
     accuracy = [row for row in check.rows if isinstance(row, Accuracy)]
-    assert len(accuracy) == 1 and accuracy[0].distorted and accuracy[0].physical
+    assert len(accuracy) == 1 and accuracy[0].is_distorted and accuracy[0].physical
     assert sum(aged.broken for aged in summed_up.aged) == 0
     assert {aged.method for aged in summed_up.aged} == set(check.head.settings.methods)
 

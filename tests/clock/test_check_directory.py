@@ -11,7 +11,7 @@ from offbeat.base.campaign.steps import run_steps
 from offbeat.base.errors import BadInput, RunFailed
 from offbeat.measurement.clock_check.check_plan import Step, steps
 from offbeat.measurement.clock_check.directory import CHECK, CheckDirectory, read
-from offbeat.measurement.clock_check.measure import failed
+from offbeat.measurement.clock_check.measure import failure_row
 from offbeat.measurement.clock_check.rows import HARMONIZE, Row
 
 
@@ -33,9 +33,9 @@ class Silent:
 def all_steps() -> list[Step]:
     return steps(
         plan(),
-        checked_algorithms().measured("barrier"),
-        checked_algorithms().measured("reduce"),
-        distorted=True,
+        checked_algorithms().algorithms_to_measure("barrier"),
+        checked_algorithms().algorithms_to_measure("reduce"),
+        is_distorted=True,
     )
 
 
@@ -55,7 +55,7 @@ def test_a_killed_check_resumes_and_measures_no_step_twice(tmp_path: Path) -> No
 
     def measure(step: Step) -> Row:
         measured.append(step.id)
-        return failed(step, "made", plan())
+        return failure_row(step, "made", plan())
 
     def measure_seven(step: Step) -> Row:
         if len(measured) == 7:

@@ -160,9 +160,9 @@ def test_defaults_are_measured_in_a_launch_without_forced_settings(
 def test_steps_with_artificial_drift_request_distorted_clocks() -> None:
     engine = MadeEngine()
     for distorted in (True, False):
-        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, distorted=distorted))
-        assert isinstance(row, Sync) and row.distorted == distorted and row.method == "jk"
-        compared = prober(engine).do(Step(id="a", kind="accuracy", distorted=distorted))
+        row = prober(engine).do(Step(id="s", kind="sync", method="jk", processes=2, is_distorted=distorted))
+        assert isinstance(row, Sync) and row.is_distorted == distorted and row.method == "jk"
+        compared = prober(engine).do(Step(id="a", kind="accuracy", is_distorted=distorted))
         assert isinstance(compared, Accuracy) and compared.names == ["constraints", "offset"]
     sources = [str(values.get("source", "")).split(":")[0] for *_, values in engine.asked]
     assert sources == ["virtual", "virtual", "", ""]

@@ -18,14 +18,17 @@ from offbeat.measurement.clock_check.check_plan import (
     repetitions_of,
     steps,
 )
-from offbeat.measurement.clock_check.measure import distorted_source, ordered, start_command
+from offbeat.measurement.clock_check.measure import distorted_source, order_steps, start_command
 from offbeat.measurement.clock_check.rows import HARMONIZE
 
-BARRIERS, ALGORITHMS = checked_algorithms().measured("barrier"), checked_algorithms().measured("reduce")
+BARRIERS, ALGORITHMS = (
+    checked_algorithms().algorithms_to_measure("barrier"),
+    checked_algorithms().algorithms_to_measure("reduce"),
+)
 
 
 def all_steps(asked: CheckSettings, *, distorted: bool = True) -> list[Step]:
-    return steps(asked, BARRIERS, ALGORITHMS, distorted=distorted)
+    return steps(asked, BARRIERS, ALGORITHMS, is_distorted=distorted)
 
 
 def test_every_start_is_measured_in_every_round_alone_and_before_every_algorithm() -> None:
@@ -68,10 +71,10 @@ def test_syncs_are_measured_on_powers_of_two_and_on_all_processes() -> None:
 @pytest.mark.parametrize("distorted", [True, False])
 def test_methods_are_compared_on_distorted_clocks_if_all_processes_read_one_clock(distorted: bool) -> None:
     listed = all_steps(plan(), distorted=distorted)
-    syncs = {(step.method, step.distorted) for step in listed if step.kind == "sync"}
+    syncs = {(step.method, step.is_distorted) for step in listed if step.kind == "sync"}
     expected = {("constraints", distorted), ("offset", distorted), ("constraints", False)}
     assert syncs == expected
-    assert [step.distorted for step in listed if step.kind == "accuracy"] == [distorted]
+    assert [step.is_distorted for step in listed if step.kind == "accuracy"] == [distorted]
 
 
 @pytest.mark.parametrize("repetitions", [4, 5, 7, 100])
@@ -83,7 +86,7 @@ def test_rounds_share_the_repetitions(repetitions: int) -> None:
 
 def test_steps_of_one_launch_are_consecutive_within_a_round() -> None:
     listed = all_steps(plan())
-    order = ordered(listed, lambda step: step.start == "default")
+    order = order_steps(listed, lambda step: step.start == "default")
     assert sorted(step.id for step in order) == sorted(step.id for step in listed)
     for number in range(ROUNDS):
         launches = [
@@ -117,7 +120,10 @@ def test_valid_plans_are_accepted() -> None:
 
 
 def test_only_sound_algorithms_are_measured() -> None:
-    assert [one.name for one in checked_algorithms("tree").measured("barrier")] == ["default", "double_ring"]
+    assert [one.name for one in checked_algorithms("tree").algorithms_to_measure("barrier")] == [
+        "default",
+        "double_ring",
+    ]
 
 
 def test_an_algorithm_that_the_library_lacks_is_refused() -> None:

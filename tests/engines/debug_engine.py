@@ -74,7 +74,7 @@ class DebugEngine:
         names = {one.name: one for one in self.algorithms(collective)}
         return names.get(self._names.get(name, name))
 
-    def place(self, group: Group) -> Group:
+    def place_group(self, group: Group) -> Group:
         return group
 
     def restore_names(self, algorithms: Iterable[Algorithm]) -> None:

@@ -57,10 +57,10 @@ class Silent:
     def begin(self, done: int, total: int, unit: str = "cases") -> None:
         self.begun.append((done, total))
 
-    def simulated(self, messages: int) -> None:
+    def report_messages(self, messages: int) -> None:
         self.messages += messages
 
-    def finished(self, case: Case, status: str, left: int | None = None) -> None:
+    def report_case(self, case: Case, status: str, left: int | None = None) -> None:
         self.ended.append((case.id, status))
         self.finished_cases.append(case)
 
@@ -104,7 +104,7 @@ def main() -> None:
         time.sleep(0.002)
 
     class Logging(Silent):
-        def finished(self, case: Case, status: str, left: int | None = None) -> None:
+        def report_case(self, case: Case, status: str, left: int | None = None) -> None:
             os.write(log, f"finished {case.id}\n".encode())
 
     script = Script(failures={("odd", "ascending"): "hung", ("odd", "last_delayed"): "crashed"})

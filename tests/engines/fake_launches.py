@@ -96,11 +96,11 @@ class FakeLaunches(Launches):
         self._variables = variables
 
     def get(self, where: LaunchSpec) -> Any:
-        if self._running is None or self._where != where:
+        if self._driver_of_launch is None or self._where != where:
             self.close()
             self.started.append(where)
-            self._running, self._where = FakeDriver(self, where), where  # type: ignore[assignment]
-        return self._running
+            self._driver_of_launch, self._where = FakeDriver(self, where), where  # type: ignore[assignment]
+        return self._driver_of_launch
 
     def variables(self, regex: str, environment: Any, timeout_s: float) -> list[Variable]:
         return msgspec.convert(self._variables, list[Variable])

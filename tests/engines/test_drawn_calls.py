@@ -58,7 +58,7 @@ def trial(library: Installation, own_cache: Path, naive: Path, tmp_path: Path) -
         drawn = [call for name in collectives for call in islice(drawn_calls(name, 4, [64, 4096], 1), number)]
         calls = list(filter(is_right_in_library, drawn))
         found = trials(
-            launches, Setup(LaunchSpec(p=4, nodes=0, ppn=0, steerable=False)), calls, 60, most=1
+            launches, Setup(LaunchSpec(p=4, nodes=0, ppn=0, steerable=False)), calls, 60, most_failures=1
         ).failures
         launches.close()
         return found
@@ -83,7 +83,7 @@ def test_a_datatype_that_the_library_itself_misplaces_is_no_fault_of_a_collectiv
     calls = [legal_call(read_call(line)), legal_call(read_call(line.replace("-1", "-2")))]
     result = trials(launches, Setup(LaunchSpec(p=2, nodes=0, ppn=0, steerable=False)), calls, 60)
     launches.close()
-    assert result.failures == [] and result.misplaced == calls[:1]
+    assert result.failures == [] and result.misplaced_calls == calls[:1]
 
 
 @pytest.mark.parametrize(

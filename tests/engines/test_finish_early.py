@@ -36,5 +36,5 @@ def test_a_stopped_study_has_all_its_cases_with_the_blocks_that_all_of_them_have
     assert (statuses <= {"measured", "incomplete"}) == (blocks > 0)
     again = Noisy()
     outcome = debug_run.go(loaded, directory, again)
-    assert (outcome.done, outcome.total) == (total, total)
+    assert (outcome.finished_cases, outcome.total) == (total, total)
     assert len(again.measured) > 0

@@ -23,7 +23,13 @@ from offbeat.measurement.legal_calls.algorithm_checks import (
     calls_to_try,
     trials,
 )
-from offbeat.measurement.legal_calls.call_kinds import is_legal, kinds_of_call, layouts, singled_out, without
+from offbeat.measurement.legal_calls.call_kinds import (
+    is_legal,
+    isolate_kinds,
+    kinds_of_call,
+    layouts,
+    remove_kind,
+)
 from offbeat.measurement.legal_calls.corpus import corpus_calls, read_call
 from offbeat.measurement.legal_calls.datatypes import BASICS, OPERATIONS, parse
 from offbeat.measurement.legal_calls.drawn_calls import (
@@ -65,9 +71,9 @@ def test_a_call_without_a_kind_is_legal_and_has_the_kind_no_longer(
 ) -> None:
     (call,) = islice(drawn_calls(collective, p, [64, 4096], seed), 1)
     for kind in call.kinds:
-        simpler = without(call.command, kind)
+        simpler = remove_kind(call.command, kind)
         assert simpler is None or is_legal(simpler), (kind, simpler.line())
-    for kind, simplest in singled_out(call.command):
+    for kind, simplest in isolate_kinds(call.command):
         assert is_legal(simplest) and kind in kinds_of_call(simplest), (kind, simplest.line())
 
 
@@ -192,7 +198,7 @@ def test_a_call_whose_datatypes_the_library_misplaces_in_memory_does_not_count(l
     )
     calls = [rooted(1), rooted(2), rooted(3)]
     result = trials(launches, DEFAULTS, calls, 5.0)
-    assert result.failures == [] and result.right == calls and result.misplaced == [rooted(2)]
+    assert result.failures == [] and result.right == calls and result.misplaced_calls == [rooted(2)]
     assert len(launches.started) == 1
 
 
@@ -208,7 +214,7 @@ def test_a_launch_that_is_lost_before_any_call_is_repeated_once(launches, losses
 
     launches.answer = answer
     result = trials(launches, FORCED, [rooted(1), rooted(2)], 5.0, right_default())
-    assert result.failures == [] and result.executed == 2
+    assert result.failures == [] and result.call_count == 2
     assert greetings["hello"] == (
         2 if losses == 1 else 4
     )  # a launch lost twice casts doubt on the first call
@@ -225,7 +231,7 @@ def test_calls_with_all_that_is_special_about_a_failure_are_not_made_again(launc
         rooted(2),
     ]
     result = trials(launches, DEFAULTS, calls, 5.0)
-    assert [one.kind for one in result.failures] == ["in-place"] and result.executed == 2
+    assert [one.kind for one in result.failures] == ["in-place"] and result.call_count == 2
     made = [values for _, _, verb, values in launches.asked if verb == "call" and values.get("root") == 3]
     assert made == []
     # an algorithm that shares the fault is not tried with them either, and is not wrong

@@ -56,7 +56,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
     loaded = real_studies.study(tmp_path, STUDY)
     directory = tmp_path / "results"
     outcome = real_studies.measure(loaded, directory, mpi_installation)
-    assert (outcome.done, outcome.total) == (20, 20)
+    assert (outcome.finished_cases, outcome.total) == (20, 20)
     results = read_study(directory)
     assert results.notes == []
     cases = results.cases
@@ -85,7 +85,7 @@ def test_every_approach_is_measured_with_its_delays(mpi_installation: Installati
         measured_of([results, elsewhere])
 
     again = real_studies.measure(loaded, directory, mpi_installation)
-    assert (again.measured_now, again.done) == (0, 20)
+    assert (again.measured_now, again.finished_cases) == (0, 20)
 
 
 def test_wrong_bytes_are_a_reason_to_stop() -> None:

@@ -59,7 +59,7 @@ def run(mpi_installation, tmp_path):
         outcome = real_studies.measure(
             real_studies.study(tmp_path, text), tmp_path / "results", mpi_installation
         )
-        assert outcome.done == outcome.total
+        assert outcome.finished_cases == outcome.total
         return tmp_path / "results"
 
     return begin

@@ -59,7 +59,7 @@ def test_a_tiny_study_runs_through_on_every_library(finished, mpi_installation, 
     assert (ranks["exit_s"] > ranks["arrival_s"]).all()
 
     again = real_studies.measure(loaded, directory, mpi_installation)
-    assert (again.measured_now, again.done) == (0, len(cases))
+    assert (again.measured_now, again.finished_cases) == (0, len(cases))
 
 
 @OPENMPI4

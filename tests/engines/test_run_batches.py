@@ -138,10 +138,10 @@ def test_at_a_time_limit_started_cases_are_stored_and_the_same_command_resumes(w
 
     engine = DebugBatchEngine(SCRIPT)
     first = debug_run.go(loaded, tmp_path / "results", engine, out_of_time)
-    assert first.stopped
+    assert first.is_stopped
     assert first.measured_now == len(engine.simulated) == len(debug_run.cases(tmp_path / "results"))
     again = debug_run.go(loaded, tmp_path / "results", DebugBatchEngine(SCRIPT))
-    assert not again.stopped
+    assert not again.is_stopped
     assert debug_run.cases(tmp_path / "results").equals(cases)
 
 

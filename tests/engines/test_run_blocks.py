@@ -122,7 +122,7 @@ def test_an_unfinished_study_says_which_cases_lack_blocks_and_counts_them_apart(
 
     listener = Silent()
     outcome = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), out_of_time, listener)
-    assert (outcome.done, outcome.total, outcome.stopped) == (2, 24, True)
+    assert (outcome.finished_cases, outcome.total, outcome.is_stopped) == (2, 24, True)
     status = read_status(tmp_path / "results")
     assert (status.done, status.counts["reduce"]["unfinished"]) == (2, 22)
     reasons = {row["reason"] for row in debug_run.cases(tmp_path / "results").iter_rows(named=True)}

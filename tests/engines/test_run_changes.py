@@ -56,7 +56,7 @@ def test_the_refused_directory_is_free_for_the_study_as_it_was(tmp_path):
     with pytest.raises(BadInput):
         debug_run.go(debug_run.study(tmp_path, SMALL.replace("p = [3]", "p = [4]")), tmp_path / "results")
     outcome = debug_run.go(debug_run.study(tmp_path), tmp_path / "results")
-    assert outcome.done == outcome.total == 24
+    assert outcome.finished_cases == outcome.total == 24
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_the_refused_directory_is_free_for_the_study_as_it_was(tmp_path):
 def test_changes_that_do_not_affect_measurements_are_accepted(tmp_path, text):
     begun(tmp_path)
     outcome = debug_run.go(debug_run.study(tmp_path, text), tmp_path / "results")
-    assert outcome.done == outcome.total
+    assert outcome.finished_cases == outcome.total
 
 
 def test_a_changed_pattern_file_is_refused_by_its_name(tmp_path):
@@ -88,7 +88,7 @@ def test_another_library_is_refused_with_both_names(tmp_path):
 def test_the_same_library_may_be_named_differently(tmp_path):
     loaded = begun(tmp_path)
     outcome = debug_run.go(with_mpi(loaded, "/opt/the/same", isolate=False), tmp_path / "results")
-    assert outcome.done == outcome.total
+    assert outcome.finished_cases == outcome.total
 
 
 def test_options_of_the_command_line_are_part_of_the_study(tmp_path):
@@ -107,7 +107,7 @@ def test_a_study_can_be_corrected_until_something_is_measured(tmp_path):
         debug_run.go(debug_run.study(tmp_path, wrong), tmp_path / "results")
     right = wrong.replace("slwo", "slow")
     outcome = debug_run.go(debug_run.study(tmp_path, right), tmp_path / "results")
-    assert outcome.done == outcome.total == 12
+    assert outcome.finished_cases == outcome.total == 12
     assert read_study(tmp_path / "results").study["collective"][0]["algorithms"] == ["slow"]
 
 
@@ -205,7 +205,7 @@ def test_a_study_can_grow_and_measures_only_what_is_new(tmp_path, what):
     before = debug_run.go(debug_run.study(tmp_path), tmp_path / "results")
     larger = debug_run.study(tmp_path, SMALL.replace(*GROWTH[what]))
     after = debug_run.go(larger, tmp_path / "results")
-    assert after.done == after.total > before.total
+    assert after.finished_cases == after.total > before.total
     assert after.measured_now == after.total - before.total
     assert len(debug_run.cases(tmp_path / "results")) == after.total
     again = debug_run.go(larger, tmp_path / "results")

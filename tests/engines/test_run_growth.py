@@ -110,7 +110,7 @@ def test_only_the_further_blocks_are_measured_in_launches_of_their_own(tmp_path)
     assert engine.rounds == [2, 3, 4]
     assert set(Counter(case.id for case in engine.measured).values()) == {3}
     assert len(engine.measured) == 3 * (CASES - LOST)
-    assert (outcome.done, outcome.total) == (CASES, CASES)
+    assert (outcome.finished_cases, outcome.total) == (CASES, CASES)
     assert said == [
         "[repetitions] has changed: 22 finished cases need further blocks. What was measured is kept, and is"
         " not measured again."
@@ -149,7 +149,7 @@ def test_fewer_blocks_finish_cases_that_have_as_many(tmp_path):
     debug_run.go(loaded, tmp_path / "results", out_of_time=lambda longest_s: next(count) == 2 * CASES + 3)
     outcome, engine = go(tmp_path, rule(2), DebugEngine())
     assert engine.events == []
-    assert outcome.done == outcome.total == CASES
+    assert outcome.finished_cases == outcome.total == CASES
 
 
 def test_a_narrower_interval_adds_blocks_only_to_cases_that_exceed_it(tmp_path):

@@ -116,7 +116,7 @@ def test_a_time_limit_stops_before_the_next_case_and_the_same_command_resumes(wh
         return len(asked) > stop_at
 
     first = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), out_of_time)
-    assert (first.done, first.measured_now, first.total, first.stopped) == (
+    assert (first.finished_cases, first.measured_now, first.total, first.is_stopped) == (
         stop_at,
         stop_at,
         len(cases),
@@ -126,7 +126,11 @@ def test_a_time_limit_stops_before_the_next_case_and_the_same_command_resumes(wh
     assert asked == sorted(asked)
     listener = Silent()
     second = debug_run.go(loaded, tmp_path / "results", DebugEngine(SCRIPT), listener=listener)
-    assert (second.done, second.measured_now, second.stopped) == (len(cases), len(cases) - stop_at, False)
+    assert (second.finished_cases, second.measured_now, second.is_stopped) == (
+        len(cases),
+        len(cases) - stop_at,
+        False,
+    )
     assert listener.begun == [(stop_at, len(cases))]
     assert_equals(tmp_path / "results", cases)
 
@@ -137,7 +141,7 @@ def test_a_finished_study_is_not_changed(whole, tmp_path):
     engine = DebugEngine(SCRIPT)
     again = debug_run.go(loaded, tmp_path / "results", engine)
     assert engine.events == []
-    assert (again.done, again.measured_now, again.stopped) == (len(cases), 0, False)
+    assert (again.finished_cases, again.measured_now, again.is_stopped) == (len(cases), 0, False)
     assert_equals(tmp_path / "results", cases)
 
 

@@ -25,7 +25,7 @@ JOBS = {
 
 
 def outcome(done, total, now, stopped=False, **more):
-    return Outcome(done=done, total=total, measured_now=now, stopped=stopped, **more)
+    return Outcome(finished_cases=done, total=total, measured_now=now, is_stopped=stopped, **more)
 
 
 def test_the_closing_message_counts_cases_and_names_the_next_command(tmp_path):
@@ -42,7 +42,7 @@ def test_the_closing_message_counts_cases_and_names_the_next_command(tmp_path):
     [
         (outcome(24, 24, 5, statuses={"measured": 21, "quarantined": 3}), "s.toml --output r --retry' tries"),
         (outcome(24, 24, 9, statuses={"incomplete": 24}, has_times=False), "(24 incomplete)"),
-        (outcome(3, 24, 0, True, statuses={"measured": 3}, begun=False), "a longer time limit"),
+        (outcome(3, 24, 0, True, statuses={"measured": 3}, has_new_blocks=False), "a longer time limit"),
         (outcome(3, 24, 2, True, statuses={"measured": 3}), ""),
         (outcome(24, 24, 2, statuses={"measured": 24}), ""),
     ],
@@ -63,7 +63,7 @@ def test_a_run_with_nothing_to_do_says_so(tmp_path):
 def test_the_closing_message_counts_the_verdicts_on_algorithms(tmp_path):
     script = Script(verdicts={"slow": "indistinguishable", "odd": "unproved"})
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
-    assert ended.unproved == []
+    assert ended.unproved_collectives == []
     text = closing_message(ended, {}, tmp_path).splitlines()
     assert "reduce: 2 tests proved, 2 indistinguishable, 2 unproved" in text  # at two sizes each
 
@@ -72,7 +72,7 @@ def test_the_closing_message_counts_the_verdicts_on_algorithms(tmp_path):
 def test_a_run_without_a_proved_algorithm_of_a_collective_says_so_and_stores_its_cases(tmp_path, status):
     script = Script(verdicts=dict.fromkeys(NAMES, status))
     ended = debug_run.go(debug_run.study(tmp_path), tmp_path / "results", DebugEngine(script))
-    assert ended.unproved == ["reduce"] and ended.done == ended.total > 0
+    assert ended.unproved_collectives == ["reduce"] and ended.finished_cases == ended.total > 0
     assert "no algorithm of reduce could be proved to run" in unproved_message(ended, tmp_path)
 
 

@@ -151,7 +151,7 @@ def test_a_study_stopped_in_the_middle_ends_as_an_uninterrupted_one(whole, tmp_p
             engine = sim_engine_of(loaded)
             outcome = run(loaded, store, engine, Silent(), out_of_time)
             engine.close()
-        if not outcome.stopped:
+        if not outcome.is_stopped:
             break
         stops += 1
     assert stops > 2
@@ -318,5 +318,5 @@ def test_another_rule_of_repetitions_simulates_nothing_again(tmp_path):
     outcome = go(
         study(tmp_path, TEXT + "[repetitions]\nblocks = 9\nminimum = 30\n"), tmp_path / "results", listener
     )
-    assert (outcome.measured_now, outcome.done) == (0, outcome.total)
+    assert (outcome.measured_now, outcome.finished_cases) == (0, outcome.total)
     assert (listener.ended, set(read_study(tmp_path / "results").cases["status"])) == ([], {"measured"})

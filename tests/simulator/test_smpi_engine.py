@@ -120,7 +120,7 @@ def test_results_equal_the_simulators(whole, tmp_path):
 def test_a_finished_study_is_not_simulated_again(whole):
     loaded, directory = whole
     again = go(loaded, directory)
-    assert (again.measured_now, again.done) == (0, len(read_study(directory).cases))
+    assert (again.measured_now, again.finished_cases) == (0, len(read_study(directory).cases))
 
 
 def test_platform_files_and_programs_are_removed(whole):

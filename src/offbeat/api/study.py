@@ -167,12 +167,12 @@ class Study:
             retry=retry,
             out_of_time=before_job_ends(stop_before_limit_min),
         )
-        if outcome.unproved or not (outcome.has_times or outcome.stopped):
+        if outcome.unproved_collectives or not (outcome.has_times or outcome.is_stopped):
             raise RunFailed(failure_message(outcome, self._loaded.path, place))
-        if outcome.stopped:
+        if outcome.is_stopped:
             raise RunFailed(
-                f"stopped before the job's time limit with {outcome.done} of {outcome.total} cases done; the"
-                " same call resumes the study"
+                f"stopped before the job's time limit with {outcome.finished_cases} of {outcome.total} cases"
+                " done; the same call resumes the study"
             )
         return Results.open(place)
 

@@ -242,7 +242,7 @@ def _piece_widths(plain: str) -> list[int]:
 
 
 def _wrap_places(plain: str, *, only_spaces: bool = False) -> list[int]:
-    """Where a line can end: after spaces and the characters of _BREAKS, outside numbers with units."""
+    """The positions where a line can end: after spaces and characters of _BREAKS, outside of quantities."""
     number_positions = {
         place for match in _NUMBER.finditer(plain) for place in range(match.start() + 1, match.end())
     }

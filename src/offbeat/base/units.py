@@ -224,6 +224,6 @@ def _plain(number: Decimal) -> str:
 
 
 def ordinal(number: int) -> str:
-    """``1st``, ``2nd``, ``4th``, ``11th``."""
+    """Returns ``1st``, ``2nd``, ``4th``, ``11th``."""
     suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{suffix}"

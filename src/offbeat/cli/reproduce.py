@@ -71,7 +71,7 @@ def figure_4(
     from offbeat.presentation.reproduction.figure4 import reproduce
 
     part = figure4.selected_part(collective or [], factor or [], size or [], algorithm or [], platform, p)
-    with RunProgress(doing="simulate") as progress:
+    with RunProgress(verb="simulate") as progress:
         outcome = reproduce(part, output, progress, executor, time_limit(stop_before_limit))
     _print(outcome, output)
 

@@ -121,5 +121,5 @@ def command(
     write_json(json, lambda: run_document(outcome, progress.counts, directory, progress.warnings))
     if why := failure_message(outcome, study, directory):
         raise RunFailed(why)
-    if outcome.stopped:
+    if outcome.is_stopped:
         raise typer.Exit(stopped_status)

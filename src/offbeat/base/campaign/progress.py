@@ -78,7 +78,7 @@ class CampaignProgress(ProgressBar):
         self.print_periodically(text + rate, last=self._done_count == self._total)
 
     def rate(self) -> str:
-        """How fast the work proceeds, such as ``12.3 million messages/s``; empty if that is not known."""
+        """The speed of the work, such as ``12.3 million messages/s``; empty if that is not known."""
         return ""
 
     def _forecast(self) -> str:

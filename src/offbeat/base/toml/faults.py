@@ -51,12 +51,12 @@ Vocabulary = Mapping[str, Words]
 
 
 def unknown(word: object, phrase: str, choices: Sequence[str]) -> str:
-    """``'reducee' is not a collective; did you mean 'reduce'? Known: ...``."""
+    """Returns the message ``'reducee' is not a collective; did you mean 'reduce'? Known: ...``."""
     return f"{word!r} is not {phrase}{hint(word, choices)}"
 
 
 def hint(word: object, choices: Sequence[str]) -> str:
-    """``; did you mean 'reduce'? Known: allreduce, ...``: the nearest known word, then all of them."""
+    """Returns ``; did you mean 'reduce'? Known: allreduce, ...``: the nearest word, then all of them."""
     close_matches = difflib.get_close_matches(
         str(word).casefold(), [name.casefold() for name in choices], n=1
     )

@@ -143,7 +143,7 @@ class _Scanner:
         return token
 
     def _header(self) -> Key:
-        """``[a.b]`` or ``[[a.b]]``; returns the key of the table."""
+        """Reads ``[a.b]`` or ``[[a.b]]``, and returns the key of the table."""
         line = self._next().line
         is_array = self._peek() == "["
         if is_array:
@@ -173,7 +173,7 @@ class _Scanner:
         return parts
 
     def _key_value(self, table: Key) -> None:
-        """``a.b = value``, in a table or between braces."""
+        """Reads ``a.b = value``, in a table or between braces."""
         line = self._tokens[self._position].line
         key = table
         for part in self._dotted_key("="):

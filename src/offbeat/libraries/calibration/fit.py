@@ -81,7 +81,7 @@ def fit_pieces(sizes: Array, times_s: Array, *, floor_s: float = 0.0, error: flo
 def _all_lines(
     sizes: Array, times_s: Array, floor_s: float
 ) -> tuple[Array, list[dict[int, tuple[float, float]]]]:
-    """For every run of sizes [start, end) its squared relative errors (n, n + 1) and its line."""
+    """The squared relative errors (n, n + 1) of every run of sizes [start, end), and its line."""
     count = len(sizes)
     costs = np.full((count, count + 1), np.inf)
     lines: list[dict[int, tuple[float, float]]] = [{} for _ in range(count)]
@@ -332,7 +332,7 @@ class Residual(Struct, frozen=True, kw_only=True):
 
     @property
     def error(self) -> float:
-        """How much longer the model's time is, relative to the measured one."""
+        """The relative error of the model's time; positive if it is longer than the measured one."""
         return self.model_s / self.measured_s - 1
 
 

@@ -113,7 +113,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 
     @property
     def hosts(self) -> list[str]:
-        """Every host once."""
+        """The hosts, each once."""
         return list(dict.fromkeys(self.host_of_rank))
 
     def ranks_of(self, host: str) -> list[int]:
@@ -161,7 +161,7 @@ def measure(probe: Probe, machine: Machine, report: Report, largest: int = LARGE
 
 
 def _pair(probe: Probe, pairs: list[Ranks], where: str, report: Report, largest: int) -> Pair:
-    """All measurements of one distance."""
+    """Measures everything for one distance."""
     ranks = pairs[0]
     round_trips = _RoundTripTimes(probe, ranks, where, report)
     round_trips.add(first_sizes(largest))

@@ -59,7 +59,7 @@ def inherited_settings(installation: Installation, environ: Mapping[str, str]) -
 
 
 def _settings_of_file(path: Path, prefix: str) -> list[InheritedSetting]:
-    """All settings of a parameter file; none if there is no such file, or if it cannot be read."""
+    """The settings of a parameter file; none if there is no such file, or if it cannot be read."""
     try:
         lines = read_file(path).decode(errors="replace").splitlines()
     except OSError:

@@ -41,7 +41,7 @@ class IntelMpiSteering(Steering):
         ]
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
-        """None for presets: writes to their variables succeed, but have no effect."""
+        """Returns None for presets: writes to their variables succeed, but have no effect."""
         return None if algorithm.settings else []
 
     def functions_of(self, collective: str, functions: Sequence[str]) -> list[str]:
@@ -49,7 +49,7 @@ class IntelMpiSteering(Steering):
         return mpich.MpichSteering().functions_of(collective, functions)
 
     def named_by_function(self, algorithm: Algorithm, function: str) -> Algorithm:
-        """``preset_5`` that executes MPIR_Reduce_intra_binomial becomes ``binomial_5``."""
+        """The algorithm ``preset_5`` that executes MPIR_Reduce_intra_binomial becomes ``binomial_5``."""
         word = re.sub(r"^.*?_(intra|allcomm)_", "", function).removesuffix("_impl")
         if not word or not algorithm.name.startswith("preset_"):
             return algorithm
@@ -92,8 +92,8 @@ def environment(
 
 
 def preset_name(algorithm: Algorithm) -> str:
-    """``preset_7`` for ``recursive_doubling_7``: a rule applies to all communicators of a launch, and a
-    preset can run other functions on some of them."""
+    """Returns ``preset_7`` for ``recursive_doubling_7``: a rule applies to all communicators of a launch, and
+    a preset can run other functions on some of them."""
     number = algorithm.settings.get(f"I_MPI_ADJUST_{algorithm.collective.upper()}", "")
     return f"preset_{number}" if number.isdigit() else algorithm.name
 

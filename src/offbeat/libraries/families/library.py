@@ -170,7 +170,7 @@ class Steering:
         return {}
 
     def foreign_choices(self, variables: Sequence[Variable]) -> list[Variable]:
-        """Of the variables of a launch in which offbeat forces nothing, those that choose algorithms."""
+        """The variables that choose algorithms in a launch in which offbeat forces none."""
         return []
 
     def fallback_environment(self) -> dict[str, str]:
@@ -180,7 +180,7 @@ class Steering:
     def algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """Every algorithm of a collective, without ``default``, the library's own decision.
+        """The algorithms of a collective, without ``default``, the library's own decision.
 
         An algorithm that the library itself calls ``default`` (allgatherv in Open MPI) gets another name.
         """
@@ -193,7 +193,7 @@ class Steering:
     def listed_algorithms(
         self, collective: str, variables: Sequence[Variable], installation: Installation
     ) -> list[Algorithm]:
-        """Every algorithm of a collective by the library's name, in the library's order."""
+        """The algorithms of a collective by the library's name, in the library's order."""
         raise NotImplementedError
 
     def with_parameters(

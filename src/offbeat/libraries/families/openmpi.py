@@ -91,7 +91,7 @@ class OpenMpiSteering(Steering):
     )
 
     def environment(self, installation: Installation) -> dict[str, str]:
-        """``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
+        """The component ``tuned`` obeys forced algorithms only if dynamic rules are switched on."""
         return {"OMPI_MCA_coll_tuned_use_dynamic_rules": "1"}
 
     def foreign_choices(self, variables: Sequence[Variable]) -> list[Variable]:
@@ -153,7 +153,7 @@ class OpenMpiSteering(Steering):
         return msgspec.structs.replace(plain, name=f"{plain.name}({parameter_text})", settings=settings)
 
     def force_arguments(self, algorithm: Algorithm, variables: Sequence[Variable]) -> list[str] | None:
-        """By writing the variables, unless they are constant (those of allgatherv are)."""
+        """The arguments that write the variables; None for constant ones, such as those of allgatherv."""
         variable_of = by_name(variables)
         if not all(name in variable_of and variable_of[name].settable for name in algorithm.settings):
             return None
@@ -296,7 +296,7 @@ def _binding_options(placement: Placement, environment: Mapping[str, str]) -> li
 
 
 def forwarding_options(environment: Mapping[str, str]) -> list[str]:
-    """``-x NAME=VALUE`` for each variable."""
+    """Returns ``-x NAME=VALUE`` for each variable."""
     return [option for name, value in environment.items() for option in ("-x", f"{name}={value}")]
 
 
@@ -314,8 +314,9 @@ def collective_variables(algorithm: Algorithm) -> tuple[str, ...]:
 
 
 def is_limited_to_measured_p(algorithm: Algorithm) -> bool:
-    """``two_proc`` is an error unless p = 2, and two algorithms are silently replaced: allgather's recursive
-    doubling unless p is a power of two, neighbor exchange if p is odd."""
+    """Whether the algorithm needs a certain p: ``two_proc`` is an error unless p = 2, and two algorithms are
+    silently replaced: allgather's recursive doubling unless p is a power of two, neighbor exchange if p is
+    odd."""
     name = algorithm.name.replace("-", "_")
     return name.startswith(("two_proc", "neighbor")) or (algorithm.collective, name.partition("(")[0]) == (
         "allgather",

@@ -134,7 +134,10 @@ def built_library(folder: Path, name: str) -> Path | None:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """``$OFFBEAT_CACHE``, else ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``; all nodes must see it."""
+    """The folder ``$OFFBEAT_CACHE``, else ``offbeat`` in ``$XDG_CACHE_HOME`` or ``~/.cache``.
+
+    All nodes must see it.
+    """
     if environ.get("OFFBEAT_CACHE"):
         return Path(environ["OFFBEAT_CACHE"]).absolute()
     home = environ.get("XDG_CACHE_HOME") or Path(environ.get("HOME") or Path.home()) / ".cache"

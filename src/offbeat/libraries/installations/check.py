@@ -122,7 +122,7 @@ def check_nodes(
 
 
 def limits_of_nodes(nodes: Sequence[NodeStatus]) -> Iterator[str]:
-    """What will not work on these nodes, and why."""
+    """The limits of these nodes: sentences that say what will not work there, and why."""
     silent = [node for node in nodes if node.failure]
     for node in silent:
         yield f"Node {node.host} does not answer: {node.failure}"

@@ -108,7 +108,7 @@ def try_installation(
 def _limits_of_node(
     node: Cores, clock: str, environ: Mapping[str, str], job: Allocation | None = None
 ) -> Iterator[str]:
-    """What will not work on this node, why, and the remedy; ``job`` is the batch job, if any."""
+    """The limits of this node, their reasons and remedies; ``job`` is the batch job, if any."""
     if node.logical < 2 and job is not None and job.cores > 1:
         yield (
             "This process may use only one core of this node: start one process on each of the job's nodes;"
@@ -142,7 +142,7 @@ def _limits_of_node(
 
 
 def _limits_of_installation(installation: Installation, answer: LaunchFacts | None) -> Iterator[str]:
-    """What will not work with this installation, why, and what offbeat does instead."""
+    """The limits of this installation, their reasons, and what offbeat does instead."""
     if installation.mpicc is None:
         yield (
             f"{installation.mpirun.parent} has no working mpicc: offbeat builds without it; your own programs"
@@ -167,7 +167,7 @@ def _limits_of_installation(installation: Installation, answer: LaunchFacts | No
 
 
 def _limits_of_proof(installation: Installation, answer: LaunchFacts | None) -> Iterator[str]:
-    """Which evidence identifies an executed algorithm: function names, messages (UCX), or delayed exits."""
+    """A sentence on the evidence that identifies executed algorithms: function names, messages, or exits."""
     library = installation.library
     has_names = probe.has_symbols(library) or library_of(installation).names_functions(library)
     if has_names and platform.machine() in ("x86_64", "aarch64"):

@@ -135,7 +135,7 @@ def first_installation(machine: Survey) -> Installation:
 
 
 def _launchers(prefixes: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
-    """Every launcher that may belong to an installation, with its source; each file once."""
+    """The launchers that may belong to an installation, with its source; each file once."""
     launcher_files: set[Path] = set()
     folders = [(Path(prefix) / "bin", "--mpi") for prefix in prefixes]
     folders += [(Path(folder), "PATH") for folder in _split(environ.get("PATH", os.defpath))]

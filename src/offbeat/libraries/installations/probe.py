@@ -40,7 +40,7 @@ class Version(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """For people: ``Open MPI 5.0.11``."""
+        """The version for people: ``Open MPI 5.0.11``."""
         return f"{title_of(self.family)} {self.short}"
 
     def agrees_with(self, other_version: Version) -> bool:

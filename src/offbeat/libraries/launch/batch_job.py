@@ -67,7 +67,7 @@ class Allocation(Struct, frozen=True, kw_only=True):
 
     @property
     def slots(self) -> int:
-        """How many processes the batch system expects on the nodes that launchers use."""
+        """The number of processes that the batch system expects on the nodes that launchers use."""
         return self.groups[0].slots
 
     def join_groups(self) -> Allocation:

@@ -75,7 +75,7 @@ def cpu_quota(root: Path = Path("/")) -> float | None:
 
 
 def _quotas(root: Path) -> Iterator[float]:
-    """Every CPU limit of this process's control groups and of their parents, in cores."""
+    """The CPU limits of this process's control groups and of their parents, in cores."""
     for line in read_system_text(root / "proc/self/cgroup").splitlines():
         number, controllers, path = line.split(":", 2)
         if number == "0":

@@ -203,7 +203,7 @@ class ObservationAnswer(Answer, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> str:
-        """What was observed, as text; empty if nothing was."""
+        """The observation as text; empty if nothing was observed."""
         messages = [row for row in self.messages if row] if self.sees_messages else []
         return evidence.from_observation(self.functions, messages)
 

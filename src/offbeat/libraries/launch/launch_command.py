@@ -122,7 +122,7 @@ def shell_line(launch: LaunchCommand) -> str:
 
 
 def _assignment(name: str, value: str) -> str:
-    """``NAME=value``; for PATH only the folder that was added in front, not the whole list."""
+    """Returns ``NAME=value``; for PATH only the folder that was added in front, not the whole list."""
     if name == "PATH":
         return f'PATH={shlex.quote(value.split(os.pathsep)[0])}:"$PATH"'
     return f"{name}={shlex.quote(value)}"

@@ -138,7 +138,7 @@ def launch_words(command: Sequence[str], environ: Mapping[str, str] = os.environ
 
 
 def process_count(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> int | None:
-    """How many processes a launch command starts, according to the options of its launcher or the batch job;
+    """The number of processes that a launch command starts, by the options of its launcher or the batch job;
     None if neither says."""
     if not (is_launcher(command) or is_srun(command)):
         return None  # for example a script, which may start anything
@@ -198,7 +198,7 @@ def _split_joined_option(text: str, grammar: Grammar) -> Word | None:
 
 
 def _value_count(next_words: Sequence[str], environ: Mapping[str, str]) -> int:
-    """How many values an unknown option has: the next word is one if it is no program."""
+    """The number of values of an unknown option: the next word is its value if it is no program."""
     if not next_words or next_words[0].startswith("-"):
         return 0
     return 0 if shutil.which(next_words[0], path=environ.get("PATH", os.defpath)) is not None else 1

@@ -213,7 +213,7 @@ def _warnings(placement: Placement, ranks: int, logical: int, physical: int, whe
 
 
 def _limit_phrase(cores: int) -> str:
-    """``only 1 process gives``, ``at most 2 processes give``."""
+    """Returns ``only 1 process gives``, or ``at most 2 processes give``."""
     return "only 1 process gives" if cores == 1 else f"at most {cores} processes give"
 
 

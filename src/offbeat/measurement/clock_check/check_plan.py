@@ -14,7 +14,7 @@ from msgspec import Struct, field
 
 from offbeat.base.errors import BadInput
 from offbeat.base.units import format_size
-from offbeat.measurement.clock_check.rows import HARMONIZE, NOTHING
+from offbeat.measurement.clock_check.rows import HARMONIZE, NO_COLLECTIVE
 from offbeat.model.study.algorithm import DEFAULT, Algorithm
 from offbeat.model.study.collectives import COLLECTIVES
 
@@ -72,12 +72,12 @@ class Step(Struct, frozen=True, kw_only=True):
     kind: str
     round: int = 0
     start: str = ""
-    collective: str = NOTHING
+    collective: str = NO_COLLECTIVE
     algorithm: str = ""
     bytes: int = 0
     method: str = ""
     processes: int = 0
-    distorted: bool = False
+    is_distorted: bool = False
 
 
 def check(settings: CheckSettings) -> None:
@@ -87,8 +87,8 @@ def check(settings: CheckSettings) -> None:
     if settings.repetitions < ROUNDS:
         raise BadInput(f"--repetitions {settings.repetitions}: give at least {ROUNDS}, one for each round")
     if settings.collective == BARRIER or settings.collective not in COLLECTIVES:
-        known = ", ".join(name for name in COLLECTIVES if name != BARRIER)
-        raise BadInput(f"--collective {settings.collective}: known are {known}")
+        names = ", ".join(name for name in COLLECTIVES if name != BARRIER)
+        raise BadInput(f"--collective {settings.collective}: known are {names}")
     if settings.nodes and settings.p % settings.nodes:
         raise BadInput(
             f"-n {settings.p} --nodes {settings.nodes}: the processes cannot be spread evenly; give a"
@@ -106,17 +106,17 @@ def steps(
     barriers: Sequence[Algorithm],
     algorithms: Sequence[Algorithm],
     *,
-    distorted: bool,
+    is_distorted: bool,
 ) -> list[Step]:
-    """All steps of a check in order; the same for the same arguments.
+    """The steps of a check in order; the same for the same arguments.
 
-    ``distorted``: the processes share one physical clock. Methods are then measured with artificial drift,
+    ``is_distorted``: the processes share one physical clock. Methods are then measured with artificial drift,
     because on one clock they would show no error.
     """
     return [
         *_starts(settings, [one.name for one in barriers], [one.name for one in algorithms]),
-        *_syncs(settings, distorted=distorted),
-        Step(id=f"accuracy {_clock_kind(distorted)}", kind="accuracy", distorted=distorted),
+        *_syncs(settings, has_drift=is_distorted),
+        Step(id=f"accuracy {_clock_kind(is_distorted)}", kind="accuracy", is_distorted=is_distorted),
     ]
 
 
@@ -127,7 +127,7 @@ def processes_of(p: int) -> list[int]:
 
 
 def _starts(settings: CheckSettings, barriers: Sequence[str], algorithms: Sequence[str]) -> Iterable[Step]:
-    calls = [(NOTHING, "", 0), *product([settings.collective], algorithms, settings.sizes)]
+    calls = [(NO_COLLECTIVE, "", 0), *product([settings.collective], algorithms, settings.sizes)]
     kinds = list(product([HARMONIZE, *barriers], calls))
     for number in range(ROUNDS):
         order = list(kinds)
@@ -145,10 +145,10 @@ def _starts(settings: CheckSettings, barriers: Sequence[str], algorithms: Sequen
             )
 
 
-def _syncs(settings: CheckSettings, *, distorted: bool) -> Iterable[Step]:
-    """Every method, with artificial drift if ``distorted``, and then the first method without drift, too."""
-    kinds = [(name, distorted) for name in settings.methods]
-    if distorted:
+def _syncs(settings: CheckSettings, *, has_drift: bool) -> Iterable[Step]:
+    """The steps for every method, with artificial drift if ``has_drift``, then the first one without, too."""
+    kinds = [(name, has_drift) for name in settings.methods]
+    if has_drift:
         kinds.insert(0, (settings.methods[0], False))
     for method, is_distorted in kinds:
         for processes in processes_of(settings.p):
@@ -157,12 +157,12 @@ def _syncs(settings: CheckSettings, *, distorted: bool) -> Iterable[Step]:
                 kind="sync",
                 method=method,
                 processes=processes,
-                distorted=is_distorted,
+                is_distorted=is_distorted,
             )
 
 
-def _clock_kind(distorted: bool) -> str:
-    return "bent" if distorted else "real"
+def _clock_kind(is_distorted: bool) -> str:
+    return "bent" if is_distorted else "real"
 
 
 def choose(algorithms: Sequence[Algorithm], names: Sequence[str]) -> list[Algorithm]:
@@ -175,7 +175,7 @@ def choose(algorithms: Sequence[Algorithm], names: Sequence[str]) -> list[Algori
 
 
 def repetitions_of(settings: CheckSettings, number: int) -> int:
-    """How many starts of each kind a round has; the first rounds have one more if the division has a rest."""
+    """The number of starts of each kind in a round; the first rounds have one more if there is a rest."""
     return settings.repetitions // ROUNDS + (number < settings.repetitions % ROUNDS)
 
 

@@ -59,51 +59,51 @@ a minute, as in real quartz clocks."""
 class LaunchedProber:
     """Measures steps with the driver."""
 
-    def __init__(self, engine: MpiEngine, settings: CheckSettings, checked: CheckedAlgorithms) -> None:
+    def __init__(self, engine: MpiEngine, settings: CheckSettings, algorithms: CheckedAlgorithms) -> None:
         self._engine = engine
         self._launches: Launches = engine.launches
         self._settings = settings
-        self._algorithms = {(one.collective, one.name): one for one in checked.algorithms}
+        self._algorithms = {(one.collective, one.name): one for one in algorithms.algorithms}
         self._failures: dict[tuple[str, ...], list[str]] = {}
 
     def do(self, step: Step) -> Row:
         """Measure one step. Failures are part of the row; raises RunFailed if nothing can be launched."""
         failures = self._failures.setdefault(_subject(step), [])
         if len(failures) >= MOST_FAILURES:
-            return failed(step, f"not tried again: {failures[-1]}", self._settings)
+            return failure_row(step, f"not tried again: {failures[-1]}", self._settings)
         try:
-            driver = self._forced(step)
+            driver = self._launch_with_forced(step)
             answer = driver.ask(self._command(step), timeout_s=self._patience_s(step))
-        except DriverLost as lost:
+        except DriverLost as loss:
             self._launches.drop()
-            failures.append(str(lost))
+            failures.append(str(loss))
             self._require_launches()
-            return failed(step, str(lost), self._settings)
+            return failure_row(step, str(loss), self._settings)
         except CommandRefused as refusal:
-            return failed(step, str(refusal), self._settings)
+            return failure_row(step, str(refusal), self._settings)
         return row_of(step, structs.asdict(answer), self._settings)
 
     def where(self, step: Step) -> LaunchSpec:
         """The launch that a step needs."""
         return where(self._engine, self._settings, self._forced_algorithms(step), plain=_is_plain(step))
 
-    def _forced(self, step: Step) -> Driver:
+    def _launch_with_forced(self, step: Step) -> Driver:
         """The launch that a step needs, with the step's algorithms forced."""
-        forced = self._forced_algorithms(step)
+        algorithms = self._forced_algorithms(step)
         driver = self._launches.get(self.where(step))
         steering, variables = self._engine.steering, self._engine.variables()
-        arguments = [text for one in forced for text in steering.force_arguments(one, variables) or []]
+        arguments = [text for one in algorithms for text in steering.force_arguments(one, variables) or []]
         self._launches.force(driver, arguments, PATIENCE_S)
         return driver
 
     def _forced_algorithms(self, step: Step) -> list[Algorithm]:
-        named = [(BARRIER, step.start if step.start != HARMONIZE else ""), (step.collective, step.algorithm)]
-        return [self._algorithms[pair] for pair in named if not is_default(pair[1])]
+        names = [(BARRIER, step.start if step.start != HARMONIZE else ""), (step.collective, step.algorithm)]
+        return [self._algorithms[pair] for pair in names if not is_default(pair[1])]
 
     def _command(self, step: Step) -> Command[StartAnswer | SyncAnswer | AccuracyAnswer]:
         if step.kind == "start":
             return start_command(step, repetitions_of(self._settings, step.round))
-        source = distorted_source(self._settings.p, self._settings.seed) if step.distorted else UNSET
+        source = distorted_source(self._settings.p, self._settings.seed) if step.is_distorted else UNSET
         if step.kind == "sync":
             return MeasureSync(method=step.method, processes=step.processes, repetitions=SYNCS, source=source)
         return MeasureAccuracy(
@@ -129,14 +129,14 @@ class LaunchedProber:
 
 
 def where(
-    engine: MpiEngine, settings: CheckSettings, forced: Sequence[Algorithm], *, plain: bool
+    engine: MpiEngine, settings: CheckSettings, algorithms: Sequence[Algorithm], *, plain: bool
 ) -> LaunchSpec:
     """The launch that forces some algorithms; with ``plain`` the launch as the library's users start it."""
     steering = engine.steering
     environment = dict(steering.environment(engine.installation))
-    for one in forced:
-        if steering.force_arguments(one, engine.variables()) is None:
-            environment |= steering.launch_environment(one)
+    for algorithm in algorithms:
+        if steering.force_arguments(algorithm, engine.variables()) is None:
+            environment |= steering.launch_environment(algorithm)
     steerable = LaunchSpec(
         p=settings.p,
         nodes=settings.nodes,
@@ -150,13 +150,13 @@ def where(
     return steerable if (here.argv, here.environment) == (there.argv, there.environment) else free
 
 
-def ordered(todo: Iterable[Step], launch_of: Callable[[Step], object]) -> list[Step]:
+def order_steps(todo: Iterable[Step], launch_of: Callable[[Step], object]) -> list[Step]:
     """The steps ordered by kind and round, and within a round by launch."""
-    places: dict[object, int] = {}
+    ranks: dict[object, int] = {}
     keys = {}
     for step in todo:
         group = (("start", "sync", "accuracy").index(step.kind), step.round)
-        keys[step.id] = (*group, places.setdefault((*group, launch_of(step)), len(places)), step)
+        keys[step.id] = (*group, ranks.setdefault((*group, launch_of(step)), len(ranks)), step)
     return [step for *_, step in sorted(keys.values(), key=lambda key: key[:3])]
 
 
@@ -170,9 +170,9 @@ def prove(engine: MpiEngine, settings: CheckSettings, report: Callable[[str], No
             for one in candidates(engine, settings, collective)
             for size in sizes
         ]
-        for proved in engine.prove(requests, report):
-            algorithms += proved.algorithms
-            verdicts += proved.verdicts
+        for proof in engine.prove(requests, report):
+            algorithms += proof.algorithms
+            verdicts += proof.verdicts
     return CheckedAlgorithms(algorithms=algorithms, verdicts=verdicts)
 
 
@@ -202,8 +202,8 @@ def case_of(algorithm: Algorithm, settings: CheckSettings, size: int) -> Case:
 
 def start_command(step: Step, repetitions: int) -> MeasureStart:
     """The driver's command for a step of starts."""
-    by = "harmonize" if step.start == HARMONIZE else "barrier"
-    command = MeasureStart(by=by, repetitions=repetitions, warmups=WARMUPS)
+    start_kind = "harmonize" if step.start == HARMONIZE else "barrier"
+    command = MeasureStart(by=start_kind, repetitions=repetitions, warmups=WARMUPS)
     if not step.collective:
         return command
     return structs.replace(
@@ -222,26 +222,26 @@ def distorted_source(p: int, seed: int, epoch_ns: int | None = None) -> str:
     Drifts are up to DRIFT_PPM and offsets up to OFFSET_NS, drawn with ``seed``; they begin at ``epoch_ns``
     on CLOCK_MONOTONIC, now unless given.
     """
-    drawn = np.random.default_rng(seed)
+    random = np.random.default_rng(seed)
     epoch = time.monotonic_ns() if epoch_ns is None else epoch_ns
     parts = [f"epoch={epoch}"]
     for rank in range(1, p):
-        offset, drift = round(drawn.uniform(-1, 1) * OFFSET_NS), round(drawn.uniform(-1, 1) * DRIFT_PPM, 3)
+        offset, drift = round(random.uniform(-1, 1) * OFFSET_NS), round(random.uniform(-1, 1) * DRIFT_PPM, 3)
         parts.append(f"{rank}:offset={offset},drift={drift},{WANDER}")
     return "virtual:" + ";".join(parts)
 
 
-def row_of(step: Step, measured: dict[str, object], settings: CheckSettings) -> Row:
+def row_of(step: Step, answer_fields: dict[str, object], settings: CheckSettings) -> Row:
     """The row of a step: what identifies it, and the fields of the driver's answer or of a failure."""
     kind = _ROWS[step.kind]
     names = set(kind.__struct_fields__) & set(Step.__struct_fields__)
-    fields = {name: getattr(step, name) for name in names} | measured
+    fields = {name: getattr(step, name) for name in names} | answer_fields
     if kind is Accuracy:
         fields["names"] = list(settings.methods)
     return kind(step=step.id, **fields)
 
 
-def failed(step: Step, why: str, settings: CheckSettings) -> Row:
+def failure_row(step: Step, why: str, settings: CheckSettings) -> Row:
     """The row of a step that failed."""
     return row_of(step, {"failure": why}, settings)
 
@@ -253,6 +253,6 @@ def _subject(step: Step) -> tuple[str, ...]:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step measures only the library's own choices."""
-    named = [step.start] if step.start and step.start != HARMONIZE else []
-    named += [step.algorithm] if step.collective else []
-    return bool(named) and all(is_default(name) for name in named)
+    names = [step.start] if step.start and step.start != HARMONIZE else []
+    names += [step.algorithm] if step.collective else []
+    return bool(names) and all(is_default(name) for name in names)

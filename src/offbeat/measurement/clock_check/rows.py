@@ -13,7 +13,7 @@ from offbeat.model.study.algorithm import MEASURED, Algorithm, Verdict
 HARMONIZE = "harmonize"
 """The start by a harmonised deadline; all others are algorithms of MPI_Barrier."""
 
-NOTHING = ""
+NO_COLLECTIVE = ""
 """Instead of a collective: no collective follows the start."""
 
 ON_TIME = 0
@@ -35,7 +35,7 @@ class Start(Struct, frozen=True, kw_only=True, tag="start"):
     step: str
     round: int
     start: str
-    collective: str = NOTHING
+    collective: str = NO_COLLECTIVE
     algorithm: str = ""
     bytes: int = 0
     skew_ns: list[int] = []
@@ -54,13 +54,13 @@ class Sync(Struct, frozen=True, kw_only=True, tag="sync"):
 
     ``taken_ns``: from a harmonised start until the last process has finished; ``exchanges``: the ping-pongs
     of all processes; ``bound_ns``: the largest bound immediately afterwards. ``shared``: all processes read
-    one physical clock. ``distorted``: clocks had artificial drift.
+    one physical clock. ``is_distorted``: clocks had artificial drift.
     """
 
     step: str
     method: str
     processes: int
-    distorted: bool = field(name="bent")
+    is_distorted: bool = field(name="bent")
     taken_ns: list[int] = []
     exchanges: list[int] = []
     bound_ns: list[int] = []
@@ -78,7 +78,7 @@ class Accuracy(Struct, frozen=True, kw_only=True, tag="accuracy"):
     """
 
     step: str
-    distorted: bool = field(name="bent")
+    is_distorted: bool = field(name="bent")
     names: list[str]
     methods: list[int] = []
     rounds: list[int] = []
@@ -120,7 +120,7 @@ class CheckedAlgorithms(Struct, frozen=True, kw_only=True):
     algorithms: list[Algorithm]
     verdicts: list[Verdict]
 
-    def measured(self, collective: str) -> list[Algorithm]:
+    def algorithms_to_measure(self, collective: str) -> list[Algorithm]:
         """The algorithms that are measured: those whose verdicts allow it, without duplicates."""
         statuses: dict[str, set[bool]] = {}
         for verdict in self.verdicts:

@@ -23,7 +23,7 @@ from offbeat.libraries.launch.driver_protocol import Hello
 from offbeat.measurement.clock_check import check_plan
 from offbeat.measurement.clock_check.check_plan import BARRIER, CheckSettings, Step
 from offbeat.measurement.clock_check.directory import Check, CheckDirectory
-from offbeat.measurement.clock_check.measure import LaunchedProber, candidates, ordered, prove, where
+from offbeat.measurement.clock_check.measure import LaunchedProber, candidates, order_steps, prove, where
 from offbeat.measurement.clock_check.rows import CheckedAlgorithms, Machine, Row
 from offbeat.measurement.engines.mpi_engine import MpiEngine, open_engine
 from offbeat.model.study.schema import MpiSection, RepetitionsSection, StartSection
@@ -60,12 +60,12 @@ def check(
         CheckDirectory(directory, settings) as check_directory,
         _engine(installation, settings, check_directory.logs, listener) as engine,
     ):
-        machine, checked = _described(engine, settings, check_directory, listener)
+        machine, algorithms = _determine_machine(engine, settings, check_directory, listener)
         for warning in machine.warnings:
             listener.warn(warning)
-        prober = LaunchedProber(engine, settings, checked)
-        todo = _steps(engine, settings, checked, distorted=machine.shared)
-        in_order = ordered(todo, cache(lambda step: prober.where(step)))
+        prober = LaunchedProber(engine, settings, algorithms)
+        todo = _steps(engine, settings, algorithms, is_distorted=machine.shared)
+        in_order = order_steps(todo, cache(lambda step: prober.where(step)))
         run_steps(check_directory, {step.id: step for step in in_order}, prober.do, listener)
         return check_directory.check()
 
@@ -92,7 +92,7 @@ def _engine(
             engine.close()
 
 
-def _described(
+def _determine_machine(
     engine: MpiEngine, settings: CheckSettings, check_directory: CheckDirectory, listener: CheckListener
 ) -> tuple[Machine, CheckedAlgorithms]:
     """The machine and the algorithms, as they were determined when the check began."""
@@ -100,19 +100,19 @@ def _described(
         return check_directory.head.machine, check_directory.head.algorithms
     check_plan.choose(candidates(engine, settings, settings.collective), settings.algorithms)
     machine = _machine(engine, settings)
-    checked = prove(engine, settings, listener.say)
-    check_directory.update_head(machine=machine, algorithms=checked)
-    return machine, checked
+    algorithms = prove(engine, settings, listener.say)
+    check_directory.update_head(machine=machine, algorithms=algorithms)
+    return machine, algorithms
 
 
 def _machine(engine: MpiEngine, settings: CheckSettings) -> Machine:
-    place = where(engine, settings, [], plain=False)
-    command = engine.launches.command(place)
+    spec = where(engine, settings, [], plain=False)
+    command = engine.launches.command(spec)
     try:
-        answer = engine.launches.get(place).ask(Hello(), timeout_s=RepetitionsSection().hang_after)
-    except (DriverLost, CommandRefused) as lost:
+        answer = engine.launches.get(spec).ask(Hello(), timeout_s=RepetitionsSection().hang_after)
+    except (DriverLost, CommandRefused) as reason:
         raise RunFailed(
-            f"{engine.installation.name} cannot be launched with {settings.p} processes: {lost}; 'offbeat"
+            f"{engine.installation.name} cannot be launched with {settings.p} processes: {reason}; 'offbeat"
             " doctor' shows what works here"
         ) from None
     if answer.p != settings.p:
@@ -147,15 +147,17 @@ def _load() -> list[str]:
 
 
 def _steps(
-    engine: MpiEngine, settings: CheckSettings, checked: CheckedAlgorithms, *, distorted: bool
+    engine: MpiEngine, settings: CheckSettings, algorithms: CheckedAlgorithms, *, is_distorted: bool
 ) -> list[Step]:
     """The steps for the sound algorithms: the requested ones, else those that need no launch of their own."""
-    sound = checked.measured(settings.collective)
+    sound = algorithms.algorithms_to_measure(settings.collective)
     if settings.algorithms:
         sound = [one for one in sound if one.name in settings.algorithms]
     else:
         sound = [one for one in sound if engine.steering.force_arguments(one, engine.variables()) is not None]
-    return check_plan.steps(settings, checked.measured(BARRIER), sound, distorted=distorted)
+    return check_plan.steps(
+        settings, algorithms.algorithms_to_measure(BARRIER), sound, is_distorted=is_distorted
+    )
 
 
 class CheckProgress(CampaignProgress):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from offbeat.base.units import amount, format_time
 from offbeat.measurement.clock_check.rows import (
     HARMONIZE,
-    NOTHING,
+    NO_COLLECTIVE,
     ON_TIME,
     Accuracy,
     Machine,
@@ -87,8 +87,10 @@ class Ratios(Struct, frozen=True, kw_only=True):
 
     def fastest(self, start: str) -> str:
         """The algorithm with the smallest average time after a start; empty if there is none."""
-        timed = [one for one in self.latencies.values() if one.start == start and one.algorithm != DEFAULT]
-        return min(timed, key=lambda one: one.average_s).algorithm if timed else ""
+        latencies = [
+            one for one in self.latencies.values() if one.start == start and one.algorithm != DEFAULT
+        ]
+        return min(latencies, key=lambda one: one.average_s).algorithm if latencies else ""
 
 
 class SyncCost(Struct, frozen=True, kw_only=True):
@@ -147,24 +149,25 @@ def summary(rows: Sequence[Row], p: int) -> Summary:
     """Summarise rows; ``p`` is the number of processes."""
     starts = [row for row in rows if isinstance(row, Start) and not row.failure]
     return Summary(
-        skews=_skews([row for row in starts if row.collective == NOTHING]),
-        ratios=_ratios([row for row in starts if row.collective != NOTHING], p),
+        skews=_skews([row for row in starts if row.collective == NO_COLLECTIVE]),
+        ratios=_ratios([row for row in starts if row.collective != NO_COLLECTIVE], p),
         costs=[_cost(row) for row in rows if isinstance(row, Sync) and not row.failure],
-        aged=[aged for row in rows if isinstance(row, Accuracy) for aged in _aged(row)],
+        aged=[aged for row in rows if isinstance(row, Accuracy) for aged in _accuracy_by_age(row)],
         failures=[(row.step, row.failure) for row in rows if row.failure],
     )
 
 
 def _skews(rows: Sequence[Start]) -> list[Skew]:
     """The harmonised start first, then the barriers from the least skew to the largest."""
-    skews = [_skew(name, [row for row in rows if row.start == name]) for name in _names(rows)]
+    skews = [_skew_after(name, [row for row in rows if row.start == name]) for name in _names(rows)]
     return sorted(skews, key=lambda one: (one.start != HARMONIZE, one.median_s))
 
 
-def _skew(start: str, rows: Sequence[Start]) -> Skew:
-    on_time, counts = _counted(rows)
+def _skew_after(start: str, rows: Sequence[Start]) -> Skew:
+    on_time, counts = _valid_starts(rows)
     skews_s, most_s = (
-        _joined(getattr(row, name) for row in rows)[counts] * 1e-9 for name in ("skew_ns", "most_skew_ns")
+        _concatenate(getattr(row, name) for row in rows)[counts] * 1e-9
+        for name in ("skew_ns", "most_skew_ns")
     )
     return Skew(
         start=start,
@@ -181,9 +184,9 @@ def _skew(start: str, rows: Sequence[Start]) -> Skew:
     )
 
 
-def _counted(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which repetitions started on time, and which count: those, or all if there are fewer than ENOUGH."""
-    on_time = _joined(row.verdicts for row in rows) == ON_TIME
+def _valid_starts(rows: Sequence[Start]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The repetitions that started on time, and those that count: the same, or all if fewer than ENOUGH."""
+    on_time = _concatenate(row.verdicts for row in rows) == ON_TIME
     return on_time, on_time if on_time.sum() >= ENOUGH else np.ones_like(on_time)
 
 
@@ -211,13 +214,13 @@ def _ratios(rows: Sequence[Start], p: int) -> list[Ratios]:
 
 
 def _latency(rows: Sequence[Start], p: int) -> Latency:
-    _, counts = _counted(rows)
+    _, counts = _valid_starts(rows)
     return Latency(
         start=rows[0].start,
         algorithm=rows[0].algorithm,
         bytes=rows[0].bytes,
-        average_s=float(np.median(_joined(row.taken_ns for row in rows)[counts])) / p * 1e-9,
-        longest_s=float(np.median(_joined(row.longest_ns for row in rows)[counts])) * 1e-9,
+        average_s=float(np.median(_concatenate(row.taken_ns for row in rows)[counts])) / p * 1e-9,
+        longest_s=float(np.median(_concatenate(row.longest_ns for row in rows)[counts])) * 1e-9,
         count=int(counts.sum()),
     )
 
@@ -232,7 +235,7 @@ def _cost(row: Sync) -> SyncCost:
     return SyncCost(
         method=row.method,
         processes=row.processes,
-        distorted=row.distorted,
+        distorted=row.is_distorted,
         taken_s=float(np.median(row.taken_ns)) * 1e-9,
         high_s=float(np.quantile(row.taken_ns, HIGH)) * 1e-9,
         exchanges=float(np.median(row.exchanges)),
@@ -240,23 +243,23 @@ def _cost(row: Sync) -> SyncCost:
     )
 
 
-def _aged(row: Accuracy) -> Iterable[AgedAccuracy]:
+def _accuracy_by_age(row: Accuracy) -> Iterable[AgedAccuracy]:
     """Comparisons of one method that were meant for one age."""
     if row.failure:
         return
-    methods, planned = np.array(row.methods), np.array(row.planned_ns)
+    methods, planned_ages = np.array(row.methods), np.array(row.planned_ns)
     ages_s, low_s, high_s, bound_s = (
         np.array(column) * 1e-9 for column in (row.ages_ns, row.low_ns, row.high_ns, row.bound_ns)
     )
     middle_s = np.abs(low_s + high_s) / 2
-    broken = (low_s > bound_s) | (high_s < -bound_s)
+    is_exceeded = (low_s > bound_s) | (high_s < -bound_s)
     for number, name in enumerate(row.names):
         for age in sorted(set(row.planned_ns)):
-            group = (methods == number) & (planned == age)
+            group = (methods == number) & (planned_ages == age)
             if group.any():
                 yield AgedAccuracy(
                     method=name,
-                    distorted=row.distorted,
+                    distorted=row.is_distorted,
                     planned_s=age / 1e9,
                     age_s=float(np.median(ages_s[group])),
                     error_s=float(np.median(middle_s[group])),
@@ -264,57 +267,57 @@ def _aged(row: Accuracy) -> Iterable[AgedAccuracy]:
                     resolution_s=float(np.median(high_s[group] - low_s[group])) / 2,
                     bound_s=float(np.median(bound_s[group])),
                     count=int(group.sum()),
-                    broken=int(broken[group].sum()),
+                    broken=int(is_exceeded[group].sum()),
                 )
 
 
-def _joined(lists: Iterable[Sequence[int]]) -> NDArray[np.float64]:
+def _concatenate(lists: Iterable[Sequence[int]]) -> NDArray[np.float64]:
     return np.concatenate([np.array(one, dtype=np.float64) for one in lists])
 
 
-FEW = 20
+FEWEST_STARTS = 20
 """The least number of starts on time for a 95th percentile."""
 
 
 def trusted_s(results: Summary) -> float | None:
     """The smallest skew in seconds that exceeds the start's own skew; None if there is none."""
-    harmonised = results.skew(HARMONIZE)
-    if harmonised is None or harmonised.includes_late or broken(results):
+    skew = results.skew(HARMONIZE)
+    if skew is None or skew.includes_late or exceeded_bounds(results):
         return None
-    return harmonised.trusted_s
+    return skew.trusted_s
 
 
 def sentence(results: Summary, machine: Machine) -> str:
     """The verdict."""
-    return "; ".join(_sentence(results, machine)) + "."
+    return "; ".join(_sentence_parts(results, machine)) + "."
 
 
-def broken(results: Summary) -> int:
-    """In how many comparisons the clock's error certainly exceeded its bound, over all methods."""
+def exceeded_bounds(results: Summary) -> int:
+    """The number of comparisons in which a clock's error certainly exceeded its bound, over all methods."""
     return sum(aged.broken for aged in results.aged)
 
 
-def _sentence(results: Summary, machine: Machine) -> Iterator[str]:
-    harmonised = results.skew(HARMONIZE)
-    if harmonised is None:
+def _sentence_parts(results: Summary, machine: Machine) -> Iterator[str]:
+    skew = results.skew(HARMONIZE)
+    if skew is None:
         yield "No verdict yet: no harmonised start was measured"
-    elif broken(results):
+    elif exceeded_bounds(results):
         checks = sum(aged.count for aged in results.aged)
         methods = ", ".join(dict.fromkeys(aged.method for aged in results.aged if aged.broken))
         yield (
-            f"Start skew is unknown here: in {broken(results)} of {amount(checks, 'comparison')} a clock's"
-            f" error exceeded its bound ({methods}): a clock was set during the check, or its drift exceeds"
-            " the assumed limits"
+            f"Start skew is unknown here: in {exceeded_bounds(results)} of {amount(checks, 'comparison')} a"
+            f" clock's error exceeded its bound ({methods}): a clock was set during the check, or its drift"
+            " exceeds the assumed limits"
         )
-    elif harmonised.includes_late:
+    elif skew.includes_late:
         yield (
-            f"Harmonised starts are not reliable here: {harmonised.on_time} of {harmonised.starts} were on"
-            f" time, and the median skew of all is {format_time(harmonised.median_s, 2)}"
+            f"Harmonised starts are not reliable here: {skew.on_time} of {skew.starts} were on"
+            f" time, and the median skew of all is {format_time(skew.median_s, 2)}"
         )
     else:
-        yield _trusted(harmonised, machine)
-        if harmonised.on_time < FEW:
-            yield f"only {harmonised.on_time} starts were on time: measure more with --repetitions"
+        yield _skew_sentence(skew, machine)
+        if skew.on_time < FEWEST_STARTS:
+            yield f"only {skew.on_time} starts were on time: measure more with --repetitions"
     yield from _barriers(results)
     if machine.oversubscribed:
         cores = amount(machine.cores, "core") if machine.cores else "fewer cores"
@@ -324,17 +327,17 @@ def _sentence(results: Summary, machine: Machine) -> Iterator[str]:
         )
 
 
-def _trusted(harmonised: Skew, machine: Machine) -> str:
-    share = harmonised.on_time / harmonised.starts
+def _skew_sentence(skew: Skew, machine: Machine) -> str:
+    share = skew.on_time / skew.starts
     percent = "100%" if share == 1 else f"{min(99.9, 100 * share):.3g}%"
     clock = (
         "all processes read one physical clock, which adds no error"
         if machine.shared
-        else f"of which {format_time(harmonised.error_s, 2)} are the clocks' error"
+        else f"of which {format_time(skew.error_s, 2)} are the clocks' error"
     )
     return (
-        f"95th percentile of start skew: {format_time(harmonised.trusted_s, 2)} for {machine.p} processes"
-        f" with a harmonised start ({percent} of {harmonised.starts} starts were on time), {clock}"
+        f"95th percentile of start skew: {format_time(skew.trusted_s, 2)} for {machine.p} processes"
+        f" with a harmonised start ({percent} of {skew.starts} starts were on time), {clock}"
     )
 
 

@@ -40,7 +40,7 @@ MOST_FINISHED_PER_BATCH = 16
 
 def measure_in_batches(
     plan: Sequence[Case],
-    done: Collection[str],
+    finished_ids: Collection[str],
     session: Session,
     engine: BatchEngine,
     listener: ProgressListener,
@@ -48,7 +48,7 @@ def measure_in_batches(
 ) -> int:
     """Measure the cases that are not done, until time runs out; returns how many were measured."""
     pipeline = _BatchPipeline(session, engine, listener)
-    for cases in batches_of(plan, done, engine.patterns_at_once):
+    for cases in batches_of(plan, finished_ids, engine.patterns_at_once):
         if out_of_time(pipeline.longest_s):
             break
         pipeline.begin(cases)
@@ -56,12 +56,12 @@ def measure_in_batches(
 
 
 def batches_of(
-    plan: Sequence[Case], done: Collection[str], largest_batch: Callable[[Case], int]
+    plan: Sequence[Case], finished_ids: Collection[str], largest_batch: Callable[[Case], int]
 ) -> Iterator[list[Case]]:
     """The cases that are not done, in batches of limited size.
 
     The order is that of the study, except that all cases without delay come first, and that the sizes of an
-    algorithm are adjacent, because they may share its schedule. It does not depend on ``done``.
+    algorithm are adjacent, because they may share its schedule. It does not depend on ``finished_ids``.
     """
     groups: dict[tuple[object, ...], dict[object, list[Case]]] = {}
     for case in plan:
@@ -71,12 +71,12 @@ def batches_of(
     without_delay_first = sorted(groups.items(), key=lambda entry: bool(entry[0][0]))
     for _, by_size in without_delay_first:
         for cases in by_size.values():
-            remaining = [case for case in cases if case.id not in done]
-            single = [case for case in remaining if not case.is_replay]
-            most = largest_batch(cases[0])
-            for start in range(0, len(single), most):
-                yield single[start : start + most]
-            yield from ([case] for case in remaining if case.is_replay)
+            remaining_cases = [case for case in cases if case.id not in finished_ids]
+            single = [case for case in remaining_cases if not case.is_replay]
+            largest = largest_batch(cases[0])
+            for start in range(0, len(single), largest):
+                yield single[start : start + largest]
+            yield from ([case] for case in remaining_cases if case.is_replay)
 
 
 class _PendingBatch(Struct, kw_only=True):
@@ -112,11 +112,11 @@ class _BatchPipeline:
         self._session = session
         self._engine = engine
         self._listener = listener
-        self._begun: deque[_PendingBatch] = deque()
-        self._running = 0
-        self._ended: SimpleQueue[float] = SimpleQueue()
+        self._batches: deque[_PendingBatch] = deque()
+        self._running_count = 0
+        self._ends: SimpleQueue[float] = SimpleQueue()
         self._unwritten: list[tuple[Case, NDArray[np.float64], Samples]] = []
-        self._written = 0
+        self._written_count = 0
         self._last_write_s = time.monotonic()
 
     def begin(self, cases: list[Case]) -> None:
@@ -124,25 +124,27 @@ class _BatchPipeline:
         self._await_references(cases)
         while self._is_full():
             self._await_one()
-        begun = self._prepare(cases)
+        pending_batch = self._prepare(cases)
         self._listener.say(f"{cases[0].collective} {cases[0].bytes} B {cases[0].algorithm}")
-        if len(begun.cases):
+        if len(pending_batch.cases):
             algorithm = algorithm_of(self._engine, cases[0])
-            for rows in _part_rows(begun, self._engine.patterns_at_once(cases[0])):
-                while self._running >= self._engine.batches_ahead:
+            for rows in _part_rows(pending_batch, self._engine.patterns_at_once(cases[0])):
+                while self._running_count >= self._engine.batches_ahead:
                     self._await_one()
-                batch = Batch(algorithm=algorithm, cases=begun.cases, delays_s=begun.delays_s[rows])
+                batch = Batch(
+                    algorithm=algorithm, cases=pending_batch.cases, delays_s=pending_batch.delays_s[rows]
+                )
                 future = self._engine.submit(batch)
-                future.add_done_callback(lambda _: self._ended.put(begun.at_s))
-                begun.futures.append(future)
-                self._running += 1
-        self._begun.append(begun)
+                future.add_done_callback(lambda _: self._ends.put(pending_batch.at_s))
+                pending_batch.futures.append(future)
+                self._running_count += 1
+        self._batches.append(pending_batch)
 
     def finish(self) -> int:
-        while self._begun:
+        while self._batches:
             self._take_first()
         self._write()
-        return self._written
+        return self._written_count
 
     def _prepare(self, cases: list[Case]) -> _PendingBatch:
         with_skew: list[Case] = []
@@ -154,9 +156,9 @@ class _BatchPipeline:
                 with_skew.append(case)
             except UnknownSkew as reason:
                 without_skew.append((case, f"{NO_SKEW}{reason}"))
-        stacked = np.vstack(delays) if delays else np.zeros((0, cases[0].p))
+        delays_s = np.vstack(delays) if delays else np.zeros((0, cases[0].p))
         return _PendingBatch(
-            cases=with_skew, delays_s=stacked, without_skew=without_skew, futures=[], at_s=time.monotonic()
+            cases=with_skew, delays_s=delays_s, without_skew=without_skew, futures=[], at_s=time.monotonic()
         )
 
     def _await_references(self, cases: list[Case]) -> None:
@@ -164,41 +166,41 @@ class _BatchPipeline:
         if not any(case.policy.needs_runtimes for case in cases):
             return
         group = group_of(cases[0])
-        while any(one.is_reference and group_of(one.cases[0]) == group for one in self._begun):
+        while any(one.is_reference and group_of(one.cases[0]) == group for one in self._batches):
             self._take_first()
 
     def _is_full(self) -> bool:
-        waiting = sum(one.delays_s.size for one in self._begun)
+        waiting_values = sum(one.delays_s.size for one in self._batches)
         return (
-            self._running >= self._engine.batches_ahead
-            or len(self._begun) >= MOST_FINISHED_PER_BATCH * self._engine.batches_ahead
-            or (bool(self._begun) and waiting >= MOST_VALUES_WAITING)
+            self._running_count >= self._engine.batches_ahead
+            or len(self._batches) >= MOST_FINISHED_PER_BATCH * self._engine.batches_ahead
+            or (bool(self._batches) and waiting_values >= MOST_VALUES_WAITING)
         )
 
     def _await_one(self) -> None:
         """Wait until any batch ends, and process finished batches at the front."""
-        if self._running:
-            self._note_end(self._ended.get())
-        while self._begun and self._begun[0].is_done:
+        if self._running_count:
+            self._note_end(self._ends.get())
+        while self._batches and self._batches[0].is_done:
             self._take_first()
 
     def _note_end(self, began_s: float) -> None:
-        self._running -= 1
+        self._running_count -= 1
         self.longest_s = max(self.longest_s, time.monotonic() - began_s)
 
     def _take_first(self) -> None:
         """Wait for the first batch and record its results."""
-        first = self._begun.popleft()
+        first = self._batches.popleft()
         if first.futures:
-            exits = _concatenated([future.result() for future in first.futures])
-            self._listener.simulated(exits.messages)
+            exits = _concatenate([future.result() for future in first.futures])
+            self._listener.report_messages(exits.messages)
             for entry in _samples(first, exits):
                 self._session.note_runtime(entry[0], entry[2])
                 self._unwritten.append(entry)
         for case, reason in first.without_skew:
             self._unwritten.append((case, np.zeros(case.p), no_samples(case.processes, reason)))
-        while not self._ended.empty():
-            self._note_end(self._ended.get())
+        while not self._ends.empty():
+            self._note_end(self._ends.get())
         waited_s = time.monotonic() - self._last_write_s
         values = sum(delays.size for _, delays, _ in self._unwritten)
         if waited_s >= SECONDS_BETWEEN_WRITES or values >= MOST_VALUES_WAITING:
@@ -207,19 +209,19 @@ class _BatchPipeline:
     def _write(self) -> None:
         cases, self._unwritten = self._unwritten, []
         for (case, _, _), status in zip(cases, self._session.save(cases), strict=True):
-            self._listener.finished(case, status)
-        self._written += len(cases)
+            self._listener.report_case(case, status)
+        self._written_count += len(cases)
         self._last_write_s = time.monotonic()
 
 
-def _part_rows(begun: _PendingBatch, most_calls: int) -> list[slice]:
+def _part_rows(batch: _PendingBatch, most_calls: int) -> list[slice]:
     """The rows that are submitted together: the whole batch, or ``most_calls`` calls of a replay."""
-    rows = len(begun.delays_s)
-    most = most_calls if begun.is_replay else rows
-    return [slice(start, start + most) for start in range(0, rows, most)]
+    rows = len(batch.delays_s)
+    part_calls = most_calls if batch.is_replay else rows
+    return [slice(start, start + part_calls) for start in range(0, rows, part_calls)]
 
 
-def _concatenated(parts: Sequence[Exits]) -> Exits:
+def _concatenate(parts: Sequence[Exits]) -> Exits:
     """The exits of all parts of a batch, or the first failure."""
     if len(parts) == 1:
         return parts[0]
@@ -229,26 +231,26 @@ def _concatenated(parts: Sequence[Exits]) -> Exits:
     return Exits(exits_s=exits, messages=messages, failure=failure)
 
 
-def _samples(begun: _PendingBatch, exits: Exits) -> Iterable[tuple[Case, NDArray[np.float64], Samples]]:
+def _samples(batch: _PendingBatch, exits: Exits) -> Iterable[tuple[Case, NDArray[np.float64], Samples]]:
     """One repetition of each case of a batch; for a replay, one per call."""
-    if begun.is_replay:
-        yield begun.cases[0], begun.delays_s, _exact(begun, exits, 0, slice(None))
+    if batch.is_replay:
+        yield batch.cases[0], batch.delays_s, _exact(batch, exits, 0, slice(None))
         return
-    for number, case in enumerate(begun.cases):
-        yield case, begun.delays_s[number], _exact(begun, exits, number, slice(number, number + 1))
+    for number, case in enumerate(batch.cases):
+        yield case, batch.delays_s[number], _exact(batch, exits, number, slice(number, number + 1))
 
 
-def _exact(begun: _PendingBatch, exits: Exits, number: int, rows: slice) -> Samples:
+def _exact(batch: _PendingBatch, exits: Exits, number: int, rows: slice) -> Samples:
     """The samples of one case of a batch, which has these rows."""
     if exits.failure:
-        return no_samples(begun.cases[number].processes, exits.failure)
-    layout = begun.cases[number].layout
-    arrivals = layout.for_all(begun.delays_s[rows])
+        return no_samples(batch.cases[number].processes, exits.failure)
+    layout = batch.cases[number].layout
+    arrivals = layout.for_all(batch.delays_s[rows])
     return Samples(
         arrivals_s=arrivals,
         exits_s=exits.exits_s[rows],
         valid=np.ones(len(arrivals), dtype=np.bool_),
-        calls=np.arange(len(arrivals)) if begun.is_replay else None,
+        calls=np.arange(len(arrivals)) if batch.is_replay else None,
         is_exact=True,
         layout=layout,
     )

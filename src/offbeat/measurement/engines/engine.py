@@ -37,14 +37,14 @@ class CommonEngine(Protocol):
         ...
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """Every algorithm that this engine has for a collective; ``default`` comes first if it exists."""
+        """The algorithms that this engine has for a collective; ``default`` comes first if it exists."""
         ...
 
     def find_algorithm(self, collective: str, name: str) -> Algorithm | None:
         """The algorithm with a name, which may have parameters (``chain(fanout=4)``), or None."""
         ...
 
-    def place(self, group: Group) -> Group:
+    def place_group(self, group: Group) -> Group:
         """The group with nodes and ppn filled in, if the engine places processes that the study did not
         place. Raises BadInput if they cannot be placed."""
         ...
@@ -66,7 +66,7 @@ class CommonEngine(Protocol):
         ...
 
     def inspect(self, case: Case) -> dict[str, object]:
-        """How the processes of a case's placement run: command, cores, clock and start error."""
+        """Facts about the processes of a case's placement: command, cores, clock and start error."""
         ...
 
     def close(self) -> None:

@@ -40,78 +40,82 @@ PREFIX = ("mpi", "prefix")
 """The key of a study that names its MPI installation."""
 
 
-def open_engine_of(loaded: LoadedStudy, directory: Path, installation: Installation | None) -> Engine:
+def open_engine_of(loaded_study: LoadedStudy, directory: Path, installation: Installation | None) -> Engine:
     """The engine that a study names; logs and scratch files go into ``directory``.
 
     ``installation`` is that of :func:`installation_of`. Raises BadInput if there is no such platform or
     simulator, and RunFailed if the engine cannot be built.
     """
     if installation is not None:
-        return engine_of(loaded, directory, installation)
-    if loaded.study.engine == "smpi":
+        return engine_of(loaded_study, directory, installation)
+    if loaded_study.study.engine == "smpi":
         from offbeat.measurement.engines.smpi_engine import smpi_engine_of
 
-        return smpi_engine_of(loaded, directory)
-    return sim_engine_of(loaded)
+        return smpi_engine_of(loaded_study, directory)
+    return sim_engine_of(loaded_study)
 
 
-def installation_of(loaded: LoadedStudy, mpi: str | None) -> Installation | None:
+def installation_of(loaded_study: LoadedStudy, mpi: str | None) -> Installation | None:
     """The MPI installation that the command line names, or else the study; None for a simulated study.
 
     Raises BadInput if there is none of this name.
     """
     from offbeat.libraries.installations.find import choose
 
-    if loaded.study.engine != "mpi":
+    if loaded_study.study.engine != "mpi":
         if mpi is not None:
-            raise BadInput(f"--mpi names the library of the engine mpi, and this is {loaded.study.engine}")
+            raise BadInput(
+                f"--mpi names the library of the engine mpi, and this is {loaded_study.study.engine}"
+            )
         return None
     if mpi is not None:
         return choose(mpi)
-    return choose(loaded.study.mpi.prefix, origin=loaded.where(PREFIX))
+    return choose(loaded_study.study.mpi.prefix, origin=loaded_study.where(PREFIX))
 
 
-def check_simulator_options(loaded: LoadedStudy, options: Mapping[str, object]) -> None:
+def check_simulator_options(loaded_study: LoadedStudy, options: Mapping[str, object]) -> None:
     """Raise BadInput for options (name → value, None if not given) of simulators if the engine is mpi."""
     for option, value in options.items():
-        if value is not None and loaded.study.engine == "mpi":
+        if value is not None and loaded_study.study.engine == "mpi":
             raise BadInput(f"{option} is for simulated studies, but the engine is mpi: add --engine sim")
 
 
-def sim_engine_of(loaded: LoadedStudy) -> SimEngine:
+def sim_engine_of(loaded_study: LoadedStudy) -> SimEngine:
     """The simulator, on the study's platform; raises BadInput."""
     from offbeat.measurement.engines.executors import open_workers
     from offbeat.measurement.engines.simulation_engine import SimEngine
 
-    section = loaded.study.simulator
-    return SimEngine(loaded.platform(), section.family, lambda: open_workers(section.executor), loaded.base)
+    section = loaded_study.study.simulator
+    return SimEngine(
+        loaded_study.platform(), section.family, lambda: open_workers(section.executor), loaded_study.base
+    )
 
 
-def with_mpi(loaded: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy:
+def with_mpi(loaded_study: LoadedStudy, mpi: str | None, isolate: bool) -> LoadedStudy:
     """The study with the command line's settings of the MPI library instead of the file's."""
-    section = loaded.study.mpi
+    section = loaded_study.study.mpi
     if mpi:
         section = msgspec.structs.replace(section, prefix=mpi)
     if isolate:
         section = msgspec.structs.replace(section, isolate=True)
-    study: Study = msgspec.structs.replace(loaded.study, mpi=section)
-    return msgspec.structs.replace(loaded, study=study)
+    study: Study = msgspec.structs.replace(loaded_study.study, mpi=section)
+    return msgspec.structs.replace(loaded_study, study=study)
 
 
-def engine_of(loaded: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
+def engine_of(loaded_study: LoadedStudy, directory: Path, installation: Installation) -> MpiEngine:
     """Build the native parts for the library and create the engine.
 
     Raises BadInput for a study that forces algorithms in every launch, and RunFailed.
     """
-    refuse_forced(loaded, installation)
-    study = loaded.study
+    refuse_forced(loaded_study, installation)
+    study = loaded_study.study
     return open_engine(
         installation,
         build_native(installation),
         study.mpi,
         study.start,
         study.repetitions.hang_after,
-        loaded.base,
+        loaded_study.base,
         logs=directory.absolute() / layout.LOGS,
         scratch=directory.absolute() / SCRATCH,
         kind=PartitionedEngine if study.partitioned else MpiEngine,

@@ -32,7 +32,7 @@ class Workers(Struct, frozen=True, kw_only=True):
 
     @property
     def batches_ahead(self) -> int:
-        """How many batches keep every worker busy."""
+        """The number of batches that keep every worker busy."""
         return self.count * BATCHES_A_WORKER
 
 
@@ -60,7 +60,7 @@ def check(kind: str) -> None:
             )
 
 
-_LOST = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
+_LOSS_NAMES = ("KilledWorker", "CancelledError", "FutureCancelledError", "CommClosedError", "TimeoutError")
 """The exceptions that Dask raises if a worker or the scheduler is lost."""
 
 
@@ -68,29 +68,29 @@ def submit(workers: Workers, work: Callable[[Any], Any], argument: object) -> Fu
     """Begin ``work(argument)``. If the worker is lost, the future or this call raises :class:`RunFailed`."""
     answer: Future[Any] = Future()
 
-    def hand_over(done: Future[Any]) -> None:
-        if done.cancelled():
+    def hand_over(result: Future[Any]) -> None:
+        if result.cancelled():
             answer.cancel()
             return
-        error = done.exception()
+        error = result.exception()
         if error is None:
-            answer.set_result(done.result())
+            answer.set_result(result.result())
         else:
-            answer.set_exception(_lost(error) if _is_loss(error) else error)
+            answer.set_exception(_loss_error(error) if _is_loss(error) else error)
 
     try:
         workers.executor.submit(work, argument).add_done_callback(hand_over)
     except RuntimeError as error:
-        raise _lost(error) from error
+        raise _loss_error(error) from error
     return answer
 
 
 def _is_loss(error: BaseException) -> bool:
     """Whether an error is the loss of a worker, and not an error of the work itself."""
-    return isinstance(error, BrokenExecutor) or type(error).__name__ in _LOST
+    return isinstance(error, BrokenExecutor) or type(error).__name__ in _LOSS_NAMES
 
 
-def _lost(error: BaseException) -> RunFailed:
+def _loss_error(error: BaseException) -> RunFailed:
     return RunFailed(
         f"a worker was lost ({type(error).__name__}: {error}); finished cases are saved, and the same command"
         " resumes the study"
@@ -116,14 +116,14 @@ def _workers(executor: Executor, count: int) -> Workers:
 
 
 def _dask() -> Workers:
-    distributed = importlib.import_module("distributed")
+    dask = importlib.import_module("distributed")
     address = os.environ.get("DASK_SCHEDULER_ADDRESS", "")
     try:
-        client = distributed.Client(address or None, set_as_default=False)
+        client = dask.Client(address or None, set_as_default=False)
         client.wait_for_workers(1, timeout=60)
     except (OSError, TimeoutError, ValueError) as error:
-        place = f"at {address} (DASK_SCHEDULER_ADDRESS)" if address else "on this machine"
-        raise RunFailed(f"--executor dask: there are no workers of Dask {place}: {error}") from None
+        where = f"at {address} (DASK_SCHEDULER_ADDRESS)" if address else "on this machine"
+        raise RunFailed(f"--executor dask: there are no workers of Dask {where}: {error}") from None
     count = sum(client.nthreads().values())
     executor = client.get_executor(pure=False)
 

@@ -34,7 +34,7 @@ SAMPLES_UNWRITTEN = "the sample file could not be written"
 SEQUENCE_UNREAD = "the sequence file could not be read"
 """The driver's reason where rank 0 cannot read the calls of a replay (``native/benchmark/measure.c``)."""
 
-SHARED = (
+SHARED_FOLDER_REMEDY = (
     "the result directory must be on a file system with free space that this machine and rank 0's node share;"
     " choose one with --output"
 )
@@ -63,8 +63,8 @@ def repeat_if_lost(action: Callable[[], T]) -> T:
     it. Raises :class:`DriverLost` if the launch hangs, or is lost again."""
     try:
         return action()
-    except DriverLost as lost:
-        if not is_lost(str(lost)):
+    except DriverLost as loss:
+        if not is_lost(str(loss)):
             raise
         return action()
 
@@ -96,8 +96,8 @@ class Launches:
         self._logs = logs
         self._allocation = allocation
         self._spec: LaunchSpec | None = None
-        self._running: Driver | None = None
-        self._forced: tuple[str, ...] | None = None
+        self._driver_of_launch: Driver | None = None
+        self._force_arguments: tuple[str, ...] | None = None
         self._sequences: set[str] = set()
         self._commands: dict[LaunchSpec, launch_command.LaunchCommand] = {}
 
@@ -125,7 +125,7 @@ class Launches:
 
     def get(self, spec: LaunchSpec) -> Driver:
         """The running launch if it fits ``spec``, else a new one."""
-        if self._running is None or self._spec != spec:
+        if self._driver_of_launch is None or self._spec != spec:
             self.close()
             command = self.command(spec)
             self.count += 1
@@ -133,17 +133,17 @@ class Launches:
             self.samples.parent.mkdir(parents=True, exist_ok=True)
             log = self._logs / f"launch-{os.getpid()}-{self.count:04d}.log"
             try:
-                self._running = Driver(command.argv, command.environment, log)
+                self._driver_of_launch = Driver(command.argv, command.environment, log)
             except OSError as error:
                 raise RunFailed(
                     f"{command.argv[0]} could not be started: {error.strerror or error}. 'offbeat doctor'"
                     " shows which installations work here"
                 ) from error
             self._spec = spec
-        return self._running
+        return self._driver_of_launch
 
     @contextmanager
-    def running(self, spec: LaunchSpec) -> Iterator[Driver]:
+    def run_launch(self, spec: LaunchSpec) -> Iterator[Driver]:
         """The launch that fits ``spec``; it is forgotten if it is lost in the block."""
         try:
             yield self.get(spec)
@@ -156,17 +156,17 @@ class Launches:
 
         Raises what :meth:`Driver.ask` raises.
         """
-        if self._forced == tuple(arguments):
+        if self._force_arguments == tuple(arguments):
             return
-        self._forced = None
+        self._force_arguments = None
         driver.ask(Force(settings=tuple(arguments)), timeout_s=timeout_s)
-        self._forced = tuple(arguments)
+        self._force_arguments = tuple(arguments)
 
     def failure(self, spec: LaunchSpec, timeout_s: float) -> str:
         """Why a launch fails even without a collective call; empty if it works."""
 
         def greet() -> None:
-            with self.running(spec) as driver:
+            with self.run_launch(spec) as driver:
                 driver.ask(Hello(), timeout_s=timeout_s)
 
         try:
@@ -177,23 +177,26 @@ class Launches:
 
     def check_samples(self, repetitions: int, p: int, partitions: int = 1) -> None:
         """Raise RunFailed unless the sample file has the size that the launch reports."""
-        expected = sample_bytes(repetitions, p, partitions)
+        expected_bytes = sample_bytes(repetitions, p, partitions)
         try:
             with open_regular(self.samples) as file:
                 actual = os.fstat(file.fileno()).st_size
         except OSError:
             actual = 0
-        if actual != expected:
+        if actual != expected_bytes:
             raise RunFailed(
-                f"rank 0 wrote {expected} bytes of samples, but {self.samples} has {actual} here: {SHARED}"
+                f"rank 0 wrote {expected_bytes} bytes of samples, but {self.samples} has {actual} here:"
+                f" {SHARED_FOLDER_REMEDY}"
             )
 
     def check_reason(self, refusal: str) -> None:
         """Raise RunFailed if a refusal is not the algorithm's fault."""
         if refusal == SAMPLES_UNWRITTEN:
-            raise RunFailed(f"rank 0 could not write its samples to {self.samples}: {SHARED}")
+            raise RunFailed(f"rank 0 could not write its samples to {self.samples}: {SHARED_FOLDER_REMEDY}")
         if refusal == SEQUENCE_UNREAD:
-            raise RunFailed(f"rank 0 could not read a replay's calls in {self.samples.parent}: {SHARED}")
+            raise RunFailed(
+                f"rank 0 could not read a replay's calls in {self.samples.parent}: {SHARED_FOLDER_REMEDY}"
+            )
 
     def sequence(self, delays_s: NDArray[np.float64]) -> str:
         """The name of a file beside the samples with the delays of a replay's calls, (calls, p) in seconds.
@@ -209,7 +212,9 @@ class Launches:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomically(path, text.encode())
             except OSError as error:
-                raise RunFailed(f"cannot write {path}: {error.strerror or error}; {SHARED}") from error
+                raise RunFailed(
+                    f"cannot write {path}: {error.strerror or error}; {SHARED_FOLDER_REMEDY}"
+                ) from error
             self._sequences.add(name)
         return name
 
@@ -218,24 +223,24 @@ class Launches:
         if calls != len(delays_s):
             raise RunFailed(
                 f"rank 0 read {calls} calls of a replay that has {len(delays_s)} in {self.samples.parent}:"
-                f" {SHARED}"
+                f" {SHARED_FOLDER_REMEDY}"
             )
 
     def drop(self) -> None:
         """Forget a launch that died."""
-        self._running = None
-        self._forced = None
+        self._driver_of_launch = None
+        self._force_arguments = None
 
     def kill(self) -> None:
         """End the running launch at once, for instance after a call that may have left messages behind."""
-        if self._running is not None:
-            self._running.kill()
+        if self._driver_of_launch is not None:
+            self._driver_of_launch.kill()
         self.drop()
 
     def close(self) -> None:
         """End the running launch."""
-        if self._running is not None:
-            self._running.close()
+        if self._driver_of_launch is not None:
+            self._driver_of_launch.close()
         self.drop()
 
     def variables(self, regex: str, environment: Mapping[str, str], timeout_s: float) -> list[Variable]:
@@ -243,7 +248,7 @@ class Launches:
         spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(environment.items())))
 
         def list_variables() -> list[Variable]:
-            with self.running(spec) as driver:
+            with self.run_launch(spec) as driver:
                 return driver.ask(ListVariables(regex=regex), timeout_s=timeout_s).variables
 
         return repeat_if_lost(list_variables)

@@ -114,7 +114,7 @@ class MpiEngine:
         self._hang_after_s = hang_after_s
         self._variables: list[Variable] | None = None
         self._algorithms: dict[str, list[Algorithm]] = {}
-        self._renamed: dict[tuple[str, str], str] = {}
+        self._new_names: dict[tuple[str, str], str] = {}
         self._failures: dict[tuple[str, str, int], list[str]] = {}
         self._new_launches_left = NEW_LAUNCHES
 
@@ -124,7 +124,7 @@ class MpiEngine:
         return {"library": facts, "launcher_options": self._section.options, "isolate": self._section.isolate}
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """Every algorithm, ``default`` first."""
+        """The algorithms, ``default`` first."""
         if collective not in self._algorithms:
             algorithms = self.steering.algorithms(collective, self.variables(), self.installation)
             self._algorithms[collective] = [Algorithm(collective=collective, name=DEFAULT), *algorithms]
@@ -135,7 +135,7 @@ class MpiEngine:
 
         The former name of an algorithm that was renamed after the executed function is accepted, too.
         """
-        name = self._renamed.get((collective, name), name)
+        name = self._new_names.get((collective, name), name)
         plain_name, parameters = split_name(name)
         by_name = {algorithm.name: algorithm for algorithm in self.algorithms(collective)}
         if name in by_name:
@@ -162,7 +162,7 @@ class MpiEngine:
             refuse_chosen(self.steering, self._variables, self.installation)
         return self._variables
 
-    def place(self, group: Group) -> Group:
+    def place_group(self, group: Group) -> Group:
         """Unchanged: the launcher places the processes."""
         return group
 
@@ -203,20 +203,20 @@ class MpiEngine:
                 driver = self.launches.get(spec)
                 self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
                 reply = driver.ask(command, timeout_s=timeout_s)
-            except DriverLost as lost:
+            except DriverLost as loss:
                 self.launches.drop()
                 self._require_launches(case)
                 losses += 1
-                if losses == 1 and is_lost(str(lost)):
+                if losses == 1 and is_lost(str(loss)):
                     return batch(repetitions, attempts)
-                return str(lost)
+                return str(loss)
             except CommandRefused as refusal:
                 self.launches.check_reason(str(refusal))
                 return str(refusal)
             answer = cast("MeasurementAnswer | PartitionedAnswer", reply)
             self.launches.check_samples(answer.tried, case.processes, case.partitions)
-            unrecorded = self._unrecorded(algorithm, delays_s, is_first_batch=False)
-            command = msgspec.structs.replace(command, unrecorded=unrecorded)
+            unrecorded_count = self._unrecorded_count(algorithm, delays_s, is_first_batch=False)
+            command = msgspec.structs.replace(command, unrecorded=unrecorded_count)
             if isinstance(answer, PartitionedAnswer):
                 return wrong_bytes(answer)
             if calls:
@@ -254,7 +254,7 @@ class MpiEngine:
     ) -> Limits:
         """When a measurement of a block ends, and when a repetition is valid."""
         return {
-            "unrecorded": self._unrecorded(algorithm, delays_s, is_first_batch=True),
+            "unrecorded": self._unrecorded_count(algorithm, delays_s, is_first_batch=True),
             "duration_ns": int(max(rule.time_cap, 0.1) * 1e9),
             "tolerance_ns": int(self.tolerance_s(spec, delays_s) * 1e9),
             "tolerance_bounds": TOLERANCE_OF_BOUND if self._start.tolerance == "auto" else 0,
@@ -269,11 +269,11 @@ class MpiEngine:
         """
         if isinstance(self._start.tolerance, float | int):
             return float(self._start.tolerance)
-        oversubscribed = self.launches.command(spec).is_oversubscribed
-        floor = OVERSUBSCRIBED_START_TOLERANCE_S if oversubscribed else START_TOLERANCE_S
+        is_oversubscribed = self.launches.command(spec).is_oversubscribed
+        floor = OVERSUBSCRIBED_START_TOLERANCE_S if is_oversubscribed else START_TOLERANCE_S
         return max(floor, TOLERANCE_OF_SKEW * self._skew_s(delays_s))
 
-    def _unrecorded(
+    def _unrecorded_count(
         self, algorithm: Algorithm, delays_s: NDArray[np.float64], *, is_first_batch: bool
     ) -> int:
         """Uncounted repetitions before a batch: none before later ones of a block, which follow at once."""
@@ -302,12 +302,12 @@ class MpiEngine:
         return self.launches.command(_launch_of(case, {})).warnings
 
     def inspect(self, case: Case) -> dict[str, object]:
-        """How the processes of a case's launch run: the command, the cores of each, and the start errors."""
+        """Facts about the processes of a case's launch: command, cores of each process, and start errors."""
         spec = self._spec(Algorithm(collective=case.collective, name=DEFAULT), case)
         facts: dict[str, object] = {"p": case.processes, "nodes": case.nodes, "ppn": case.ppn}
         facts["command"] = launch_command.shell_line(self.launches.command(spec))
         try:
-            with self.launches.running(spec) as driver:
+            with self.launches.run_launch(spec) as driver:
                 answer = msgspec.structs.asdict(driver.ask(Hello(), timeout_s=self._hang_after_s))
         except (DriverLost, CommandRefused) as error:
             return facts | {"failure": str(error)}
@@ -322,11 +322,11 @@ class MpiEngine:
         """Observe every algorithm in the same launches that will measure it."""
         requests = [(self._current_name(algorithm), case) for algorithm, case in requests]
         requests.sort(key=lambda request: self._launch_order(*request))
-        observed: list[tuple[Observation, Case]] = []
+        observed_cases: list[tuple[Observation, Case]] = []
         for algorithm, case in requests:
             report(f"proving {case.collective} {algorithm.name}, {case.bytes} B")
-            observed.append((self._observe(algorithm, case, report), case))
-        for observation, case in observed:
+            observed_cases.append((self._observe(algorithm, case, report), case))
+        for observation, case in observed_cases:
             if observation.algorithm.name == DEFAULT and observation.is_sound:
                 report(f"comparing {case.collective}, {case.bytes} B, with a launch without settings")
                 observation.other_decision = other_decision(
@@ -338,7 +338,7 @@ class MpiEngine:
                     self._hang_after_s,
                 )
         groups: dict[str, list[tuple[Observation, Case]]] = {}
-        for observation, case in observed:
+        for observation, case in observed_cases:
             groups.setdefault(repr(group_of(case)), []).append((observation, case))
         verdicts: list[Verdict] = []
         for group in groups.values():
@@ -346,7 +346,7 @@ class MpiEngine:
             self._add_fingerprints(observations, group[0][1], report)
             verdicts += judge(observations, self.steering, group[0][1].p, group[0][1].bytes)
         verdicts = with_legal_calls(
-            verdicts, observed, self.launches, self._with_fallback, self._hang_after_s, report
+            verdicts, observed_cases, self.launches, self._with_fallback, self._hang_after_s, report
         )
         return self._rename_by_function([algorithm for algorithm, _ in requests], verdicts)
 
@@ -362,18 +362,18 @@ class MpiEngine:
         With two processes, a fingerprint cannot distinguish algorithms.
         """
         alike = indistinguishable(observations, self.steering)
-        for one in observations:
-            name = one.algorithm.name
-            if case.p <= 2 or name not in alike or not functions(one.evidence):
+        for observation in observations:
+            name = observation.algorithm.name
+            if case.p <= 2 or name not in alike or not functions(observation.evidence):
                 continue
             report(f"telling {case.collective} {name}, {case.bytes} B, from {', '.join(alike[name])}")
             with contextlib.suppress(DriverLost, CommandRefused):
-                delayed_exits = repeat_if_lost(partial(self._fingerprint, one.algorithm, case))
-                one.evidence = with_fingerprint(one.evidence, delayed_exits)
+                delayed_exits = repeat_if_lost(partial(self._fingerprint, observation.algorithm, case))
+                observation.evidence = with_fingerprint(observation.evidence, delayed_exits)
 
     def _fingerprint(self, algorithm: Algorithm, case: Case) -> str:
         """The delayed-exit fingerprint of an algorithm."""
-        with self.launches.running(self._spec(algorithm, case)) as driver:
+        with self.launches.run_launch(self._spec(algorithm, case)) as driver:
             self.launches.force(driver, self._force_arguments(algorithm), self._hang_after_s)
             return fingerprint(driver, call_arguments(case), case.p, self._hang_after_s)
 
@@ -442,28 +442,30 @@ class MpiEngine:
 
     def _rename_by_function(self, algorithms: Iterable[Algorithm], verdicts: list[Verdict]) -> ProofResult:
         """Rename algorithms that the library only numbers after the function executed at the largest size."""
-        executed = {
+        functions_of_names = {
             verdict.algorithm: self.steering.identify_executed(
                 verdict.collective, functions(verdict.evidence)
             )
             for verdict in sorted(verdicts, key=lambda verdict: verdict.bytes)
             if verdict.evidence
         }
-        renamed: dict[tuple[str, str], str] = {}
+        new_names: dict[tuple[str, str], str] = {}
         final: list[Algorithm] = []
         for algorithm in {one.name: one for one in algorithms}.values():
-            named = self.steering.named_by_function(algorithm, executed.get(algorithm.name, ""))
-            renamed[algorithm.collective, algorithm.name] = named.name
-            self._rename(named)
-            final.append(named)
-        return ProofResult(algorithms=final, verdicts=rename(verdicts, renamed))
+            final_algorithm = self.steering.named_by_function(
+                algorithm, functions_of_names.get(algorithm.name, "")
+            )
+            new_names[algorithm.collective, algorithm.name] = final_algorithm.name
+            self._rename(final_algorithm)
+            final.append(final_algorithm)
+        return ProofResult(algorithms=final, verdicts=rename(verdicts, new_names))
 
-    def _rename(self, named: Algorithm) -> None:
-        known = self.algorithms(named.collective)
-        for index, algorithm in enumerate(known):
-            if algorithm.settings == named.settings and algorithm.name != named.name:
-                known[index] = named
-                self._renamed[algorithm.collective, algorithm.name] = named.name
+    def _rename(self, final_algorithm: Algorithm) -> None:
+        algorithms = self.algorithms(final_algorithm.collective)
+        for index, algorithm in enumerate(algorithms):
+            if algorithm.settings == final_algorithm.settings and algorithm.name != final_algorithm.name:
+                algorithms[index] = final_algorithm
+                self._new_names[algorithm.collective, algorithm.name] = final_algorithm.name
 
     def _force_arguments(self, algorithm: Algorithm) -> list[str]:
         """The arguments of ``force`` in the running launch; none if the launch forces the algorithm."""
@@ -496,14 +498,14 @@ class MpiEngine:
         return self._as_shipped(spec) if algorithm.name == DEFAULT else spec
 
     def _as_shipped(self, spec: LaunchSpec) -> LaunchSpec:
-        """For the library's own choice: the launch as users start it, if the steerable one differs."""
-        unsteered = msgspec.structs.replace(spec, steerable=False)
-        has_same_variables = self.launches.command(unsteered).changes == self.launches.command(spec).changes
+        """The launch for the library's own choice: as users start it, if the steerable one differs."""
+        plain_spec = msgspec.structs.replace(spec, steerable=False)
+        has_same_variables = self.launches.command(plain_spec).changes == self.launches.command(spec).changes
         return (
             spec
             if has_same_variables
-            and self.launches.command(unsteered).argv == self.launches.command(spec).argv
-            else unsteered
+            and self.launches.command(plain_spec).argv == self.launches.command(spec).argv
+            else plain_spec
         )
 
     def _environment(self) -> dict[str, str]:

@@ -61,7 +61,7 @@ class PartitionedEngine(MpiEngine):
     """
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """Every approach of the library. There is no ``default``: a library does not choose among them."""
+        """The approaches of the library. There is no ``default``: a library does not choose among them."""
         if collective not in self._algorithms:
             spec = LaunchSpec(p=1, nodes=0, ppn=0, environment=tuple(sorted(self._environment().items())))
             try:
@@ -135,13 +135,13 @@ class PartitionedEngine(MpiEngine):
             return "quarantined", f"not tried again: {failures[-1]}"
         try:
             answer = self.launches.get(self._spec(algorithm, case)).ask(command, timeout_s=self._hang_after_s)
-        except DriverLost as lost:
+        except DriverLost as loss:
             self.launches.drop()
-            if is_lost(str(lost)) and not is_repeated:
+            if is_lost(str(loss)) and not is_repeated:
                 return self._try(algorithm, case, is_repeated=True)
-            failures.append(str(lost))
+            failures.append(str(loss))
             self._require_launches(case)
-            return "quarantined", str(lost)
+            return "quarantined", str(loss)
         except CommandRefused as refusal:
             return "refused", str(refusal)
         return ("wrong", reason) if (reason := wrong_bytes(answer)) else ("proved", "")
@@ -158,10 +158,10 @@ class PartitionedEngine(MpiEngine):
             **limits,
         )
 
-    def _unrecorded(
+    def _unrecorded_count(
         self, algorithm: Algorithm, delays_s: NDArray[np.float64], *, is_first_batch: bool
     ) -> int:
-        """As each batch creates new requests, every batch begins with such repetitions."""
+        """The same number for every batch, since each batch creates new requests."""
         learns = algorithm.name == LEARNED or algorithm.settings.get(OWN_SETTINGS["messages"]) == "learned"
         return unrecorded_iterations(self._skew_s(delays_s), learns=learns)
 

@@ -24,17 +24,17 @@ class Simulator:
         self.platform = platform
         self._node_of_rank: dict[tuple[int, int, int], Nodes] = {}
 
-    def place(self, group: Group) -> Group:
+    def place_group(self, group: Group) -> Group:
         """Nodes and ppn according to the platform's mapping; ppn is 0 if nodes have different numbers of
         ranks.
 
         Raises BadInput if the ranks do not fit.
         """
-        placed = self.platform.node_of_rank(group.processes, nodes=group.nodes, ppn=group.ppn)
-        ranks = np.bincount(placed)
+        node_of_rank = self.platform.node_of_rank(group.processes, nodes=group.nodes, ppn=group.ppn)
+        ranks = np.bincount(node_of_rank)
         ranks = ranks[ranks > 0]
         nodes, ppn = len(ranks), int(ranks[0]) if (ranks == ranks[0]).all() else 0
-        self._node_of_rank.setdefault((group.processes, nodes, ppn), placed)
+        self._node_of_rank.setdefault((group.processes, nodes, ppn), node_of_rank)
         return msgspec.structs.replace(group, nodes=nodes, ppn=ppn)
 
     def inspect(self, case: Case) -> dict[str, object]:
@@ -63,11 +63,11 @@ class Simulator:
         return self._node_of_rank[case.launch_placement]
 
     def _facts(
-        self, name: str, library: str, family: str, version: str, identified_by: str, **more: object
+        self, name: str, library: str, family: str, version: str, identity: str, **more: object
     ) -> dict[str, object]:
-        """Facts for the provenance; the identity is a digest of ``identified_by`` and the platform."""
+        """Facts for the provenance; the identity is a digest of ``identity`` and the platform."""
         platform = msgspec.to_builtins(self.platform.file)
-        digest = hashlib.sha256(msgspec.json.encode([identified_by, platform], order="deterministic"))
+        digest = hashlib.sha256(msgspec.json.encode([identity, platform], order="deterministic"))
         facts = {
             "name": name,
             "library": library,

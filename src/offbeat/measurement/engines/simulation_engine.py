@@ -59,8 +59,8 @@ class SimEngine(Simulator):
 
     @property
     def batches_ahead(self) -> int:
-        """How many batches keep the workers busy."""
-        return self._opened().batches_ahead
+        """The number of batches that keep the workers busy."""
+        return self._get_workers().batches_ahead
 
     def describe(self) -> dict[str, object]:
         """Facts for the provenance."""
@@ -68,7 +68,7 @@ class SimEngine(Simulator):
         return self._facts(self.name, library, self.family, "", self.family)
 
     def algorithms(self, collective: str) -> list[Algorithm]:
-        """Every algorithm of the family; a simulator has no ``default``."""
+        """The algorithms of the family; a simulator has no ``default``."""
         return [
             Algorithm(collective=collective, name=simulated.name)
             for simulated in catalogue.algorithms(collective, self.family)
@@ -81,8 +81,8 @@ class SimEngine(Simulator):
         """
         if self._function(name) is not None:
             return Algorithm(collective=collective, name=name)
-        simulated = catalogue.find(collective, self.family, name)
-        return Algorithm(collective=collective, name=name) if simulated else None
+        entry = catalogue.find(collective, self.family, name)
+        return Algorithm(collective=collective, name=name) if entry else None
 
     def warnings(self, case: Case) -> list[str]:
         """None: the platform file documents the limits of its model."""
@@ -91,14 +91,14 @@ class SimEngine(Simulator):
     def patterns_at_once(self, case: Case) -> int:
         """The largest batch: a multiple of LANES, smaller for many ranks."""
         processes = case.processes
-        most = min(VALUES_AT_ONCE // processes, MESSAGES_AT_ONCE // (processes * case.p), 1024)
-        return max(1, most // LANES) * LANES
+        limit = min(VALUES_AT_ONCE // processes, MESSAGES_AT_ONCE // (processes * case.p), 1024)
+        return max(1, limit // LANES) * LANES
 
     def submit(self, batch: Batch) -> Future[Exits]:
         """Begin a batch on one of the workers."""
         case = batch.cases[0]
         job = self._job(batch.algorithm, case, case.layout.for_all(batch.delays_s))
-        return submit(self._opened(), simulate_batch, job)
+        return submit(self._get_workers(), simulate_batch, job)
 
     def close(self) -> None:
         """End the workers."""
@@ -106,7 +106,7 @@ class SimEngine(Simulator):
             self._workers.end()
             self._workers = None
 
-    def _opened(self) -> Workers:
+    def _get_workers(self) -> Workers:
         if self._workers is None:
             self._workers = self._open_workers()
         return self._workers
@@ -120,9 +120,9 @@ class SimEngine(Simulator):
 
     def _function(self, name: str) -> FunctionOfFile | None:
         """The algorithm if the user wrote it, with the content that its file had first."""
-        place = split_file_and_function(name)
-        if place is not None and name not in self._functions:
-            function = function_of_file(self._base / place[0], place[1])
+        file_and_function = split_file_and_function(name)
+        if file_and_function is not None and name not in self._functions:
+            function = function_of_file(self._base / file_and_function[0], file_and_function[1])
             function.load()
             self._functions[name] = function
         return self._functions.get(name)
@@ -147,16 +147,16 @@ class SimEngine(Simulator):
         if function := self._function(algorithm.name):
             return self._verdict_on_function(function, algorithm, case)
         job = self._job(algorithm, case, np.zeros((0, case.processes)))
-        refused = refusal(job, psutil.virtual_memory().total)
+        reason = refusal(job, psutil.virtual_memory().total)
         return Verdict(
             collective=case.collective,
             algorithm=algorithm.name,
             p=case.p,
             bytes=case.bytes,
-            status="refused" if refused else "proved",
-            reason=refused,
-            evidence="" if refused else f"{SCHEDULE}{self.family} {algorithm.name}",
-            commutative_only=not refused and not self._keeps_order(algorithm, case),
+            status="refused" if reason else "proved",
+            reason=reason,
+            evidence="" if reason else f"{SCHEDULE}{self.family} {algorithm.name}",
+            commutative_only=not reason and not self._keeps_order(algorithm, case),
         )
 
     def _keeps_order(self, algorithm: Algorithm, case: Case) -> bool:
@@ -185,7 +185,7 @@ def simulate_batch(job: Job) -> Exits:
     This is the work of a worker: argument and result can be sent to other machines.
     """
     try:
-        done = run_job(job)
+        result = run_job(job)
     except (ValueError, RuntimeError, MemoryError, RunFailed) as error:
         return failed_exits(job.layout.total, str(error) or "there is not enough memory for the simulation")
-    return Exits(exits_s=done.exits_s, messages=done.messages)
+    return Exits(exits_s=result.exits_s, messages=result.messages)

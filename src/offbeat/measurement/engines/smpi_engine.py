@@ -73,7 +73,7 @@ class SmpiEngine(Simulator):
         self._executor = ThreadPoolExecutor(workers, thread_name_prefix="smpi")
         self._of_thread = threading.local()
         self._lock = threading.Lock()
-        self._running: list[SimGridProcess] = []
+        self._programs: list[SimGridProcess] = []
         self._one_rank: SimGridProcess | None = None
         self._numbers = itertools.count(1)
         self._failures: dict[tuple[str, str], list[str]] = {}
@@ -115,7 +115,7 @@ class SmpiEngine(Simulator):
         return self._executor.submit(self._simulate, batch)
 
     def warnings(self, case: Case) -> list[str]:
-        """How SimGrid's model differs, and where it is slow."""
+        """Sentences on how SimGrid's model differs, and where it is slow."""
         sentences = smpi_platform.warnings(self.platform)
         if case.p > SLOW_FROM_RANKS and case.collective in ("allreduce", "alltoall"):
             sentences.append(
@@ -129,8 +129,8 @@ class SmpiEngine(Simulator):
         """End the programs."""
         self._executor.shutdown(wait=False, cancel_futures=True)
         with self._lock:
-            running, self._running = self._running, []
-        for program in running:
+            programs, self._programs = self._programs, []
+        for program in programs:
             program.close(END_PATIENCE_S)
         with contextlib.suppress(OSError):
             self._scratch.rmdir()
@@ -165,9 +165,9 @@ class SmpiEngine(Simulator):
         try:
             program = self._thread_program(case)
             exits = [program.run(call, delays)[0] for delays in batch.delays_s]
-        except DriverLost as lost:
+        except DriverLost as loss:
             self._drop_thread_program()
-            failures.append(_reason(lost))
+            failures.append(_reason(loss))
             return failed_exits(case.p, failures[-1])
         except CommandRefused as refusal:
             return failed_exits(case.p, str(refusal))
@@ -176,9 +176,9 @@ class SmpiEngine(Simulator):
     def _check(self, call: SmpiCall, case: Case) -> tuple[str, str]:
         try:
             wrong = self._thread_program(case).wrong(call)
-        except DriverLost as lost:
+        except DriverLost as loss:
             self._drop_thread_program()
-            return "quarantined", _reason(lost)
+            return "quarantined", _reason(loss)
         except CommandRefused as refusal:
             return "refused", str(refusal)
         return ("wrong", f"{wrong} elements of the results are wrong") if wrong else ("proved", "")
@@ -209,7 +209,7 @@ class SmpiEngine(Simulator):
             patience_s=self._hang_after_s,
         )
         with self._lock:
-            self._running.append(program)
+            self._programs.append(program)
         return program
 
     def _query(self, question: Callable[[SimGridProcess], Answer]) -> Answer:
@@ -218,32 +218,32 @@ class SmpiEngine(Simulator):
             if self._one_rank is None:
                 self._one_rank = self._start(np.zeros(1, dtype=np.int32))
             return question(self._one_rank)
-        except DriverLost as lost:
-            raise RunFailed(f"SimGrid cannot be used here: {lost}") from None
+        except DriverLost as loss:
+            raise RunFailed(f"SimGrid cannot be used here: {loss}") from None
 
     def _end(self, program: SimGridProcess) -> None:
         with self._lock:
-            self._running = [one for one in self._running if one is not program]
+            self._programs = [one for one in self._programs if one is not program]
         program.close(END_PATIENCE_S)
 
 
-def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
+def smpi_engine_of(loaded_study: LoadedStudy, directory: Path) -> SmpiEngine:
     """SimGrid on the study's platform; builds its program if necessary.
 
     Raises BadInput for a platform that SimGrid cannot express, and RunFailed if there is no SimGrid.
     """
-    section = loaded.study.simulator
+    section = loaded_study.study.simulator
     if section.executor != "local":
         raise BadInput(
-            f"{loaded.where(('simulator', 'executor'))} the engine smpi runs only on this machine's cores,"
-            f" not with {section.executor}: write executor = 'local'"
+            f"{loaded_study.where(('simulator', 'executor'))} the engine smpi runs only on this machine's"
+            f" cores, not with {section.executor}: write executor = 'local'"
         )
-    platform = loaded.platform()
+    platform = loaded_study.platform()
     smpi_platform.refuse(platform)
     return SmpiEngine(
         platform,
         build_program(),
-        hang_after_s=loaded.study.repetitions.hang_after,
+        hang_after_s=loaded_study.study.repetitions.hang_after,
         workers=available().logical,
         logs=directory.absolute() / layout.LOGS,
         scratch=directory.absolute() / "scratch",
@@ -253,8 +253,8 @@ def smpi_engine_of(loaded: LoadedStudy, directory: Path) -> SmpiEngine:
 def _checked_call(algorithm: Algorithm, case: Case) -> SmpiCall:
     """The call that checks an algorithm, with fewer elements than the case if it has many."""
     has_blocks = PROPERTIES[case.collective].buffers("BLOCK_PER_RANK") > 0
-    most = CHECKED_BLOCKS if has_blocks else case.p + 1
-    elements = min(case.bytes // EXTENTS.get(case.datatype, 1), most)
+    largest = CHECKED_BLOCKS if has_blocks else case.p + 1
+    elements = min(case.bytes // EXTENTS.get(case.datatype, 1), largest)
     return SmpiCall(
         collective=case.collective,
         algorithm=algorithm.name,
@@ -277,6 +277,6 @@ def _verdict(algorithm: Algorithm, case: Case, status: str, reason: str) -> Verd
     )
 
 
-def _reason(lost: DriverLost) -> str:
-    hung = str(lost).startswith(HUNG)
-    return f"{lost}; repetitions.hang_after sets the limit" if hung else str(lost)
+def _reason(loss: DriverLost) -> str:
+    hung = str(loss).startswith(HUNG)
+    return f"{loss}; repetitions.hang_after sets the limit" if hung else str(loss)

@@ -19,7 +19,7 @@ CROSS_TRAFFIC = 0.05
 MOST_NODES = 512
 """The most nodes behind several switches: each route is written separately, and the file has 80 MB then."""
 
-UNLIMITED = 1e18
+UNLIMITED_BANDWIDTH = 1e18
 """A bandwidth in bytes per second that never limits."""
 
 _HEAD = """<?xml version='1.0'?>
@@ -36,7 +36,7 @@ def host(node: int) -> str:
 def settings(platform: Platform) -> list[str]:
     """SimGrid's options, ``name:value``, that give messages the costs of the platform."""
     messages = platform.file.messages
-    sending = f"0:{messages.send_overhead!r}:0"
+    send_overhead = f"0:{messages.send_overhead!r}:0"
     return [
         f"network/crosstraffic:{int(platform.file.reverse_share > 0)}",
         "network/TCP-gamma:0",  # no limit on the bandwidth of a message on a long route
@@ -44,8 +44,8 @@ def settings(platform: Platform) -> list[str]:
         f"smpi/bw-factor:{_steps(factor_steps(messages, messages.bandwidth_factors))}",
         f"smpi/send-is-detached-thresh:{messages.detached_below}",
         f"smpi/async-small-thresh:{messages.eager_below}",
-        f"smpi/os:{sending}",
-        f"smpi/ois:{sending}",
+        f"smpi/os:{send_overhead}",
+        f"smpi/ois:{send_overhead}",
         f"smpi/or:0:{messages.receive_overhead!r}:0",
     ]
 
@@ -54,13 +54,13 @@ def xml(platform: Platform, node_of_rank: Nodes) -> str:
     """SimGrid's platform file with at least the nodes of ranks. Raises BadInput for too many nodes."""
     if platform.file.topology == "single_switch":
         return f"{_HEAD}{_cluster(platform)}</platform>\n"
-    used = sorted({int(node) for node in node_of_rank})
-    if len(used) > MOST_NODES:
+    nodes = sorted({int(node) for node in node_of_rank})
+    if len(nodes) > MOST_NODES:
         raise BadInput(
             f"{platform.where(('topology',))} with the engine smpi ranks may be on {MOST_NODES} nodes of a"
-            f" {platform.file.topology} at most, not on {len(used)}: take fewer ranks, or the engine sim"
+            f" {platform.file.topology} at most, not on {len(nodes)}: take fewer ranks, or the engine sim"
         )
-    return f"{_HEAD}{''.join(_zone(platform, used))}</platform>\n"
+    return f"{_HEAD}{''.join(_zone(platform, nodes))}</platform>\n"
 
 
 def refuse(platform: Platform) -> None:
@@ -71,7 +71,7 @@ def refuse(platform: Platform) -> None:
 
 
 def warnings(platform: Platform) -> list[str]:
-    """How SimGrid's model differs from that of the engine sim on a platform like this."""
+    """Sentences on how SimGrid's model differs from that of the engine sim on a platform like this."""
     sentences = []
     if platform.file.topology != "single_switch":
         sentences.append(
@@ -106,9 +106,9 @@ def _inexpressible(platform: Platform) -> Iterable[tuple[Key, str]]:
             ("messages", "flow_bandwidth"),
             f"SimGrid cannot limit the bandwidth of one message; leave it out, or {alternative}",
         )
-    inside = inside_factors(file)
+    node_factors = inside_factors(file)
     factors = ("from_sizes", "latency_factors", "bandwidth_factors")
-    if any(getattr(inside, key) != getattr(messages, key) for key in factors):
+    if any(getattr(node_factors, key) != getattr(messages, key) for key in factors):
         yield (
             ("inside", "from_sizes"),
             f"SimGrid has the same factors inside nodes as between them; leave them out, or {alternative}",
@@ -141,28 +141,28 @@ def _cluster(platform: Platform) -> str:
     )
 
 
-def _zone(platform: Platform, used: Sequence[int]) -> Iterable[str]:
-    """Every link and route of the simulator's topology, so that both simulators route in the same way.
+def _zone(platform: Platform, nodes: Sequence[int]) -> Iterable[str]:
+    """The links and routes of the simulator's topology, so that both simulators route in the same way.
 
     These links have no latency; each route has an additional unlimited link with the latency of the route.
     """
-    inside = platform.file.inside
+    section = platform.file.inside
     network = topology(platform.file)
     routes = {
         (source, target): network.routes(source, target)
-        for source in used
-        for target in used
+        for source in nodes
+        for target in nodes
         if source != target
     }
     yield '<zone id="zone" routing="Full">\n'
-    for node in used:
+    for node in nodes:
         yield f'<host id="{host(node)}" speed="1Gf" core="{platform.file.cores}"/>\n'
-    yield _link("inside", inside.bandwidth, inside.latency, "FATPIPE")
+    yield _link("inside", section.bandwidth, section.latency, "FATPIPE")
     for link in sorted({link for _, hops in routes.values() for link, weight in hops if weight == 1}):
         yield _link(f"link-{link}", network.bandwidths[link], 0.0, "SHARED")
     for latency_s in sorted({latency_s for latency_s, _ in routes.values()}):
-        yield _link(f"latency-{latency_s!r}", UNLIMITED, latency_s, "FATPIPE")
-    for node in used:
+        yield _link(f"latency-{latency_s!r}", UNLIMITED_BANDWIDTH, latency_s, "FATPIPE")
+    for node in nodes:
         yield _route(node, node, ["inside"])
     for (source, target), (latency_s, hops) in routes.items():
         forward = [f"link-{link}" for link, weight in hops if weight == 1]

@@ -52,8 +52,8 @@ def build_program(
     program = program_path(cache, environ)
     try:
         return build_once(program, _sources(), generator_options(), "the program for SimGrid", echo, environ)
-    except BuildFailed as failed:
-        log = read_text(failed.log, LOG_BYTES, errors="replace")
+    except BuildFailed as failure:
+        log = read_text(failure.log, LOG_BYTES, errors="replace")
         if _ABSENT in log:
             raise RunFailed(
                 f"the engine smpi needs SimGrid, which is not installed here: install {PACKAGE}, or set"
@@ -64,8 +64,8 @@ def build_program(
                 "the engine smpi needs a C++ compiler once, to build the program for SimGrid: install g++"
             ) from None
         raise RunFailed(
-            f"the program for SimGrid could not be built: {last_errors(failed.log)}"
-            f" (complete log: {failed.log})"
+            f"the program for SimGrid could not be built: {last_errors(failure.log)}"
+            f" (complete log: {failure.log})"
         ) from None
 
 
@@ -150,9 +150,9 @@ class SimGridProcess:
     def _ask(self, command: Command[AnswerType], timeout_s: float) -> AnswerType:
         try:
             return self._driver.ask(command, timeout_s=timeout_s)
-        except DriverLost as lost:
+        except DriverLost as loss:
             self._remove_files()
-            reason = str(lost).removeprefix("the launch ")
+            reason = str(loss).removeprefix("the launch ")
             raise DriverLost(reason if reason.startswith(HUNG) else f"SimGrid {reason}") from None
 
     def _remove_files(self) -> None:

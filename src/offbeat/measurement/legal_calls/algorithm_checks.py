@@ -13,7 +13,7 @@ from offbeat.base.units import amount
 from offbeat.libraries.launch.driver import HUNG, CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import CallAnswer, Hello
 from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
-from offbeat.measurement.legal_calls.call_kinds import features, singled_out, without
+from offbeat.measurement.legal_calls.call_kinds import features, isolate_kinds, remove_kind
 from offbeat.measurement.legal_calls.corpus import corpus_calls
 from offbeat.measurement.legal_calls.drawn_calls import LegalCall, drawn_calls, legal_call, plain_call
 from offbeat.measurement.proofs.verdicts import Observation
@@ -26,7 +26,7 @@ class Setup(Struct, frozen=True):
     """A launch in which something is forced: the arguments of the driver's ``force``, possibly none."""
 
     spec: LaunchSpec
-    forced: Sequence[str] = ()
+    force_arguments: Sequence[str] = ()
 
 
 class Reference(Struct, frozen=True):
@@ -46,7 +46,7 @@ class Reference(Struct, frozen=True):
         return any(_fails_alike(call, failure) for failure in self.failures)
 
 
-Forcing = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
+ForceSettings = Callable[[Algorithm, Case], tuple[LaunchSpec, list[str]]]
 """Algorithm and case → the launch in which the algorithm is forced, and the arguments of ``force`` in it."""
 
 DRAWS = 120
@@ -58,27 +58,29 @@ PROOF_SEED = 1
 
 def with_legal_calls(
     verdicts: Sequence[Verdict],
-    observed: Sequence[tuple[Observation, Case]],
+    observations: Sequence[tuple[Observation, Case]],
     launches: Launches,
-    forcing: Forcing,
+    force_settings: ForceSettings,
     patience_s: float,
     report: Callable[[str], None],
 ) -> list[Verdict]:
     """The verdicts, with the legal calls for which each algorithm is wrong.
 
-    ``observed`` are the observations of one collective at one p, on which the verdicts are based. Calls are
-    tried with each algorithm that works at one size at least; algorithms that execute the same code share the
-    result. Calls that the library's own choice gets wrong are kept with its verdict, and are not tried with
-    the others: they would say nothing against an algorithm compared with the default.
+    ``observations`` are the observations of one collective at one p, on which the verdicts are based. Calls
+    are tried with each algorithm that works at one size at least; algorithms that execute the same code
+    share the result. Calls that the library's own choice gets wrong are kept with its verdict, and are not
+    tried with the others: they would say nothing against an algorithm compared with the default.
     """
-    first = observed[0][1]
-    calls = calls_to_try(first.collective, first.p, [case.bytes for _, case in observed], PROOF_SEED, DRAWS)
+    first = observations[0][1]
+    calls = calls_to_try(
+        first.collective, first.p, [case.bytes for _, case in observations], PROOF_SEED, DRAWS
+    )
     number = len(calls)
     results: dict[object, list[Failure]] = {}
     wrong: dict[str, list[WrongCall]] = {}
     reference: Reference | None = None
-    for algorithm, code in _working_algorithms(observed):
-        setup = Setup(*forcing(algorithm, first))
+    for algorithm, code in _working_algorithms(observations):
+        setup = Setup(*force_settings(algorithm, first))
         if code not in results:
             report(f"trying legal calls of {first.collective} {algorithm.name}, p = {first.p}")
             result = trials(launches, setup, calls, patience_s, reference)
@@ -103,27 +105,27 @@ def calls_to_try(
 
     Calls on all processes come first: what they find need not be found again on fewer processes.
     """
-    drawn = islice(drawn_calls(collective, p, sizes, seed, more_processes), draws)
-    on_all_first = sorted(drawn, key=lambda call: call.p < p)
+    random_calls = islice(drawn_calls(collective, p, sizes, seed, more_processes), draws)
+    on_all_first = sorted(random_calls, key=lambda call: call.p < p)
     calls = [*corpus_calls(collective, p), *on_all_first]
     return list({call.command.line(): call for call in calls}.values())
 
 
-def _working_algorithms(observed: Sequence[tuple[Observation, Case]]) -> list[tuple[Algorithm, object]]:
-    """Each algorithm that works, the library's own choice first, with a key that identifies its code."""
+def _working_algorithms(observations: Sequence[tuple[Observation, Case]]) -> list[tuple[Algorithm, object]]:
+    """The algorithms that work, the library's own choice first, each with a key that identifies its code."""
     by_name: dict[str, list[tuple[Observation, Case]]] = {}
-    for observation, case in observed:
+    for observation, case in observations:
         if observation.is_sound:
             by_name.setdefault(observation.algorithm.name, []).append((observation, case))
-    ordered = sorted(by_name.items(), key=lambda item: item[0] != DEFAULT)
-    return [(observed[0][0].algorithm, _code(name, observed)) for name, observed in ordered]
+    by_default_first = sorted(by_name.items(), key=lambda item: item[0] != DEFAULT)
+    return [(observed[0][0].algorithm, _code(name, observed)) for name, observed in by_default_first]
 
 
-def _code(name: str, observed: Sequence[tuple[Observation, Case]]) -> object:
+def _code(name: str, observations: Sequence[tuple[Observation, Case]]) -> object:
     """Equal for two algorithms that executed the same functions at every size with the same parameters."""
-    if name == DEFAULT or not all(evidence.shows_identity(one.evidence) for one, _ in observed):
+    if name == DEFAULT or not all(evidence.shows_identity(one.evidence) for one, _ in observations):
         return name
-    return name.partition("(")[1:], tuple((repr(case), one.evidence) for one, case in observed)
+    return name.partition("(")[1:], tuple((repr(case), one.evidence) for one, case in observations)
 
 
 SUSPICION_S = 5.0
@@ -141,7 +143,7 @@ MOST_FAULTS = 10
 RIGHT = ""
 """The outcome of a call with the right result."""
 
-MISPLACED = "MPI_Pack or MPI_Unpack gets its datatypes wrong, too"
+MISPLACED_DATA = "MPI_Pack or MPI_Unpack gets its datatypes wrong, too"
 """The outcome of a call that says nothing about its collective: the library's datatypes are at fault."""
 
 
@@ -158,10 +160,10 @@ class Failure(Struct, frozen=True, kw_only=True):
     outcome: str
 
 
-def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
+def wrong_calls(failures: Sequence[Failure]) -> list[WrongCall]:
     """One wrong call of each kind and number of processes."""
     result: dict[tuple[str, int], WrongCall] = {}
-    for failure in found:
+    for failure in failures:
         call = failure.simplest
         wrong = WrongCall(
             kind=failure.kind,
@@ -177,16 +179,16 @@ def wrong_calls(found: Sequence[Failure]) -> list[WrongCall]:
 class Trials(Struct, frozen=True, kw_only=True):
     """The outcome of calls in launches of one kind.
 
-    ``right`` are those that were made and did not fail, among them ``misplaced``, whose outcome was
-    :data:`MISPLACED`.
+    ``right`` are those that were made and did not fail, among them ``misplaced_calls``, whose outcome was
+    :data:`MISPLACED_DATA`.
     """
 
     failures: list[Failure]
     right: list[LegalCall]
-    misplaced: list[LegalCall]
+    misplaced_calls: list[LegalCall]
 
     @property
-    def executed(self) -> int:
+    def call_count(self) -> int:
         """The number of calls that were made, each counted once."""
         return len(self.failures) + len(self.right)
 
@@ -206,43 +208,46 @@ def trials(
     calls: Sequence[LegalCall],
     patience_s: float,
     reference: Reference | None = None,
-    most: int = 0,
+    most_failures: int = 0,
 ) -> Trials:
-    """Make the calls in a launch, until ``most`` of them failed (0: :data:`MOST_FAILURES`, or without a
-    reference :data:`MOST_FAULTS`). Calls that fail in the launch of the reference as well do not count, and
-    those that it is known to get wrong are not made.
+    """Make the calls in a launch, until ``most_failures`` of them failed.
+
+    0 stands for :data:`MOST_FAILURES`, or without a reference for :data:`MOST_FAULTS`. Calls that fail in the
+    launch of the reference as well do not count, and those that it is known to get wrong are not made.
 
     Only the first failure of a launch is trusted, as it may leave messages and damaged memory behind. It
     counts if the call, alone in a new launch, fails again. Calls that resemble it are not made: each of them
     would cost a launch and show nothing else.
     """
-    trial = _Trial(launches, setup, patience_s, {})
-    by_default = _Trial(launches, reference.setup, patience_s, reference.outcomes) if reference else None
-    found: list[Failure] = []
+    trial = _LaunchTrial(launches, setup, patience_s, {})
+    by_default = (
+        _LaunchTrial(launches, reference.setup, patience_s, reference.outcomes) if reference else None
+    )
+    failures: list[Failure] = []
     right: list[LegalCall] = []
     left = [call for call in calls if not (reference and reference.gets_wrong(call))]
-    most = most or (MOST_FAILURES if reference else MOST_FAULTS)
-    while left and len(found) < most:
-        place, _ = trial.first_failure(left, SUSPICION_S)
-        right += left[:place]
-        if place is None:
+    most_failures = most_failures or (MOST_FAILURES if reference else MOST_FAULTS)
+    while left and len(failures) < most_failures:
+        position, _ = trial.first_failure(left, SUSPICION_S)
+        right += left[:position]
+        if position is None:
             break
-        suspect = left[place]
-        left = left[place + 1 :]
+        suspect = left[position]
+        left = left[position + 1 :]
         outcome = trial.outcome(suspect)
-        if outcome in (RIGHT, MISPLACED) or (by_default and by_default.outcome(suspect)):
+        if outcome in (RIGHT, MISPLACED_DATA) or (by_default and by_default.outcome(suspect)):
             right.append(suspect)
             continue
-        failure = trial.explained(suspect, outcome, by_default)
-        found.append(failure)
+        failure = trial.explain(suspect, outcome, by_default)
+        failures.append(failure)
         is_like = partial(_is_of_kind, p=setup.spec.p) if reference else _fails_alike
         left = [call for call in left if not is_like(call, failure)]
-    return Trials(failures=found, right=right, misplaced=trial.misplaced)
+    return Trials(failures=failures, right=right, misplaced_calls=trial.misplaced_calls)
 
 
 def outcome_of_plain_call(launches: Launches, setup: Setup, collective: str, patience_s: float) -> str:
     """The outcome of a call that nothing is special about, in a launch of its own."""
-    return _Trial(launches, setup, patience_s, {}).outcome(plain_call(collective, setup.spec.p))
+    return _LaunchTrial(launches, setup, patience_s, {}).outcome(plain_call(collective, setup.spec.p))
 
 
 def _is_of_kind(call: LegalCall, failure: Failure, p: int) -> bool:
@@ -257,7 +262,7 @@ def _fails_alike(call: LegalCall, failure: Failure) -> bool:
     return call.p >= failure.simplest.p and features(failure.simplest.command) <= features(call.command)
 
 
-class _Trial:
+class _LaunchTrial:
     """Calls in launches in which an algorithm is forced; ``patience_s`` is how long a launch may take.
 
     ``outcomes`` maps the descriptors of calls to known outcomes; those of other calls are added.
@@ -268,37 +273,37 @@ class _Trial:
         self._setup = setup
         self._patience_s = patience_s
         self._outcomes = outcomes
-        self.misplaced: list[LegalCall] = []
+        self.misplaced_calls: list[LegalCall] = []
 
     def first_failure(self, calls: Sequence[LegalCall], hang_s: float) -> tuple[int | None, str]:
         """The position of the first call that fails, None if all are right, and its outcome.
 
-        Calls whose outcome is :data:`MISPLACED` do not fail; they are added to ``misplaced``.
+        Calls whose outcome is :data:`MISPLACED_DATA` do not fail; they are added to ``misplaced_calls``.
         """
-        done = 0
+        right_count = 0
         try:
             repeat_if_lost(self._start)
-            with self._launches.running(self._setup.spec) as driver:
+            with self._launches.run_launch(self._setup.spec) as driver:
                 answers = driver.ask_each([call.command for call in calls], timeout_s=hang_s)
                 for answer in answers:
                     outcome = describe(answer)
-                    if outcome not in (RIGHT, MISPLACED):
+                    if outcome not in (RIGHT, MISPLACED_DATA):
                         self._launches.kill()
-                        return done, outcome
-                    self.misplaced += [calls[done]] if outcome else []
-                    done += 1
+                        return right_count, outcome
+                    self.misplaced_calls += [calls[right_count]] if outcome else []
+                    right_count += 1
         except CommandRefused as refusal:
             self._launches.kill()
-            return done, str(refusal)
-        except DriverLost as lost:
-            return min(done, len(calls) - 1), _describe_loss(str(lost))
+            return right_count, str(refusal)
+        except DriverLost as loss:
+            return min(right_count, len(calls) - 1), _describe_loss(str(loss))
         return None, RIGHT
 
     def _start(self) -> None:
         """Start the launch, which may take longer than a call, and force the algorithm in it."""
-        with self._launches.running(self._setup.spec) as driver:
+        with self._launches.run_launch(self._setup.spec) as driver:
             driver.ask(Hello(), timeout_s=self._patience_s)
-            self._launches.force(driver, self._setup.forced, self._patience_s)
+            self._launches.force(driver, self._setup.force_arguments, self._patience_s)
 
     def outcome(self, call: LegalCall) -> str:
         """The outcome of a call, if it is not known yet: that of the call alone in a new launch."""
@@ -306,16 +311,16 @@ class _Trial:
         if line not in self._outcomes:
             self._launches.kill()
             outcome = self.first_failure([call], min(self._patience_s, PATIENCE_S))[1]
-            is_misplaced = not outcome and call in self.misplaced
-            self._outcomes[line] = MISPLACED if is_misplaced else outcome
+            is_misplaced = not outcome and call in self.misplaced_calls
+            self._outcomes[line] = MISPLACED_DATA if is_misplaced else outcome
         return self._outcomes[line]
 
-    def explained(self, call: LegalCall, outcome: str, reference: _Trial | None) -> Failure:
+    def explain(self, call: LegalCall, outcome: str, reference: _LaunchTrial | None) -> Failure:
         """The failure with the first kind that suffices for it.
 
         If no kind suffices, the call is made simpler as long as it fails, and named by the first kind left.
         """
-        for kind, command in singled_out(call.command):
+        for kind, command in isolate_kinds(call.command):
             simplest = legal_call(command)
             if command == call.command:
                 return Failure(call=call, kind=kind, simplest=call, outcome=outcome)
@@ -323,24 +328,24 @@ class _Trial:
                 return Failure(call=call, kind=kind, simplest=simplest, outcome=again)
         simplest = call
         for kind in reversed(call.kinds):
-            simpler = without(simplest.command, kind)
+            simpler = remove_kind(simplest.command, kind)
             if simpler and (again := self._outcome_against(legal_call(simpler), reference)):
                 simplest, outcome = legal_call(simpler), again
         kind = next(iter(simplest.kinds), "sizes")
         return Failure(call=call, kind=kind, simplest=simplest, outcome=outcome)
 
-    def _outcome_against(self, call: LegalCall, reference: _Trial | None) -> str:
-        """How a call fails; :data:`RIGHT` also if it fails in the launch of the reference."""
+    def _outcome_against(self, call: LegalCall, reference: _LaunchTrial | None) -> str:
+        """The outcome of a call; :data:`RIGHT` also if it fails in the launch of the reference."""
         outcome = self.first_failure([call], SUSPICION_S)[1]
         return RIGHT if outcome and reference and reference.outcome(call) else outcome
 
 
 def describe(answer: CallAnswer) -> str:
-    """What is wrong with a call; :data:`RIGHT` if nothing is."""
+    """The fault of a call in words; :data:`RIGHT` if there is none."""
     if answer.error:
         return f"it returns the error {answer.error.splitlines()[0].strip()}"
     if answer.misplaced:
-        return MISPLACED
+        return MISPLACED_DATA
     if answer.wrong:
         are = "is" if answer.wrong == 1 else "are"
         return f"{amount(answer.wrong, 'element')} of the result {are} wrong"

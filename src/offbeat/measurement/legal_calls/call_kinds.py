@@ -17,7 +17,7 @@ from offbeat.measurement.legal_calls.datatypes import BASICS, OPERATIONS, USER_O
 from offbeat.model.study.algorithm import KINDS
 from offbeat.model.study.collectives import PROPERTIES
 
-FEW = 4
+FEW_ELEMENTS = 4
 """A block has few elements if it has fewer than this number of times the processes."""
 
 
@@ -65,7 +65,9 @@ _TESTS: dict[str, Callable[[CallDrawn], bool]] = {
     "uneven-counts": _has_uneven_counts,
     "operations": lambda call: _op(call) not in ("", "sum", "affine"),
     "datatypes": lambda call: any(one.text != "double" for one in layouts(call)),
-    "few-elements": lambda call: any(0 < count < FEW * len(call.members) for count in _elements(call)),
+    "few-elements": lambda call: any(
+        0 < count < FEW_ELEMENTS * len(call.members) for count in _elements(call)
+    ),
     "roots": lambda call: bool(call.root),
     "communicators": _has_other_members,
 }
@@ -123,24 +125,24 @@ def _in_a_row(unit: Sequence[str], times: int) -> str:
     if len(set(unit)) == 1:
         number = len(unit) * times
         return unit[0] if number == 1 else f"contiguous[{number}]({unit[0]})"
-    blocks, at = [], 0
+    blocks, offset = [], 0
     for name in unit:
-        at = -(-at // BASICS[name].alignment) * BASICS[name].alignment
-        blocks.append(f"1,{at}")
-        at += BASICS[name].extent
+        offset = -(-offset // BASICS[name].alignment) * BASICS[name].alignment
+        blocks.append(f"1,{offset}")
+        offset += BASICS[name].extent
     alignment = max(BASICS[name].alignment for name in unit)
-    extent = -(-at // alignment) * alignment
+    extent = -(-offset // alignment) * alignment
     element = f"resized[0,{extent}](struct[{','.join(blocks)}]({','.join(unit)}))"
     return element if times == 1 else f"contiguous[{times}]({element})"
 
 
 def _by_text(command: CallDrawn, change: Callable[[str], str]) -> CallDrawn:
-    """With every datatype changed, of both sides."""
+    """The call with every datatype of both sides changed."""
     values: dict[str, str | UnsetType] = {}
     for side in ("send", "receive"):
         texts = getattr(command, side)
-        changed = UNSET if texts is UNSET else "/".join(change(text) for text in texts.split("/"))
-        values[side] = changed
+        side_texts = UNSET if texts is UNSET else "/".join(change(text) for text in texts.split("/"))
+        values[side] = side_texts
     return msgspec.structs.replace(command, **values)
 
 
@@ -153,8 +155,8 @@ def _without_shift(text: str) -> str:
     return _flat(text) if parse(without_bottom(text)).is_shifted else text
 
 
-def _renamed(command: CallDrawn, names: dict[str, str]) -> CallDrawn:
-    """With basic types instead of others, all without gaps."""
+def _rename_types(command: CallDrawn, names: dict[str, str]) -> CallDrawn:
+    """The call with other basic types, and without gaps."""
 
     def change(text: str) -> str:
         layout = parse(text)
@@ -171,7 +173,7 @@ def _only_first_types(command: CallDrawn) -> CallDrawn:
 
 
 def _only_basic_type(command: CallDrawn) -> CallDrawn:
-    """All datatypes are ``double``, or the basic type that the operation needs."""
+    """The call whose datatypes are all ``double``, or the basic type that the operation needs."""
     op = _op(command)
     keeps = op and op not in USER_OPERATIONS
     names = [name for one in layouts(command) for name in one.unit]
@@ -181,52 +183,52 @@ def _only_basic_type(command: CallDrawn) -> CallDrawn:
 
 
 def _many_elements(command: CallDrawn) -> CallDrawn:
-    """With more elements in blocks that have few."""
-    few = FEW * len(command.members)
-    counts = [count * few if 0 < count < few else count for count in _elements(command)]
+    """The call with more elements in blocks that have few."""
+    threshold = FEW_ELEMENTS * len(command.members)
+    counts = [count * threshold if 0 < count < threshold else count for count in _elements(command)]
     return msgspec.structs.replace(command, elements=counts)
 
 
 def _even_counts(command: CallDrawn) -> CallDrawn:
-    most = max(_elements(command), default=0)
-    return msgspec.structs.replace(command, elements=[most], slope=UNSET, gap=UNSET, descending=UNSET)
+    largest = max(_elements(command), default=0)
+    return msgspec.structs.replace(command, elements=[largest], slope=UNSET, gap=UNSET, descending=UNSET)
 
 
 def _nonzero_counts(command: CallDrawn) -> CallDrawn:
     counts = _elements(command)
     step = 1
-    for one in layouts(command):
-        step = step * one.count if one.count and step % one.count else step
-    filler = max(counts) or step * FEW * len(command.members)
+    for layout in layouts(command):
+        step = step * layout.count if layout.count and step % layout.count else step
+    filler = max(counts) or step * FEW_ELEMENTS * len(command.members)
     return msgspec.structs.replace(command, elements=[count or filler for count in counts])
 
 
 def _sum(command: CallDrawn) -> CallDrawn:
-    """With MPI_SUM; a datatype for which MPI does not define it keeps a user-defined, commutative sum."""
-    found = layouts(command)
-    has_sum = all(one.is_basic and BASICS[one.text].family in OPERATIONS["sum"] for one in found)
+    """The call with MPI_SUM, or with a user-defined commutative sum where MPI defines none for its type."""
+    call_layouts = layouts(command)
+    has_sum = all(one.is_basic and BASICS[one.text].family in OPERATIONS["sum"] for one in call_layouts)
     return msgspec.structs.replace(command, op="sum" if has_sum else "user_sum")
 
 
-def _commuting(command: CallDrawn) -> CallDrawn:
+def _with_commutative_operation(command: CallDrawn) -> CallDrawn:
     if _op(command) != "affine":
         return command
     return msgspec.structs.replace(command, op="user_sum")
 
 
-def _unpaired(command: CallDrawn) -> CallDrawn:
+def _without_pairs(command: CallDrawn) -> CallDrawn:
     op = _op(command)
     names = {name: "double" for name, basic in BASICS.items() if basic.family == "pair"}
-    changed = _renamed(command, names)
-    return msgspec.structs.replace(changed, op="sum") if op in ("minloc", "maxloc") else changed
+    new_command = _rename_types(command, names)
+    return msgspec.structs.replace(new_command, op="sum") if op in ("minloc", "maxloc") else new_command
 
 
 _REMOVALS: dict[str, Callable[[CallDrawn], CallDrawn]] = {
     "absolute-addresses": lambda call: _by_text(call, without_bottom),
-    "pair-types": _unpaired,
+    "pair-types": _without_pairs,
     "types-differ": _only_first_types,
     "lower-bounds": lambda call: _by_text(call, _without_shift),
-    "noncommutative": _commuting,
+    "noncommutative": _with_commutative_operation,
     "in-place": lambda call: msgspec.structs.replace(call, in_place=UNSET),
     "null-arguments": lambda call: msgspec.structs.replace(call, nulls=UNSET),
     "zero-counts": _nonzero_counts,
@@ -241,47 +243,51 @@ _REMOVALS: dict[str, Callable[[CallDrawn], CallDrawn]] = {
 }
 
 
-def without(command: CallDrawn, kind: str) -> CallDrawn | None:
+def remove_kind(command: CallDrawn, kind: str) -> CallDrawn | None:
     """The call without a kind; None if that changes nothing or gives no legal call."""
     try:
-        changed = _REMOVALS[kind](command)
-        return changed if changed != command and is_legal(changed) else None
+        new_command = _REMOVALS[kind](command)
+        return new_command if new_command != command and is_legal(new_command) else None
     except (ValueError, IndexError):
         return None
 
 
 def alone(command: CallDrawn, kind: str) -> CallDrawn:
     """The call with as few other kinds as possible."""
-    kept = command
-    for other in reversed(kinds_of_call(command)):
-        changed = without(kept, other) if other != kind and other in kinds_of_call(kept) else None
-        if changed is not None and kind in kinds_of_call(changed):
-            kept = changed
-    return kept
+    simplest = command
+    for other_kind in reversed(kinds_of_call(command)):
+        new_command = (
+            remove_kind(simplest, other_kind)
+            if other_kind != kind and other_kind in kinds_of_call(simplest)
+            else None
+        )
+        if new_command is not None and kind in kinds_of_call(new_command):
+            simplest = new_command
+    return simplest
 
 
-def singled_out(command: CallDrawn) -> Iterator[tuple[str, CallDrawn]]:
-    """Each kind of a call, and the call with this kind alone."""
+def isolate_kinds(command: CallDrawn) -> Iterator[tuple[str, CallDrawn]]:
+    """Yields each kind of a call, and the call with this kind alone."""
     for kind in kinds_of_call(command):
         yield kind, alone(command, kind)
 
 
 def is_legal(command: CallDrawn) -> bool:
     """Whether blocks are whole numbers of their datatypes, signatures match, and the operation is defined."""
-    found, counts = layouts(command), _elements(command)
+    call_layouts, counts = layouts(command), _elements(command)
     if not PROPERTIES[command.collective].has_data:
         return True
     if not _has_one_address(command):
         return False
-    if any(count % one.count if one.count else count for one in found for count in counts):
+    if any(count % one.count if one.count else count for one in call_layouts for count in counts):
         return False
     op = _op(command)
     if op:
-        families = {BASICS[name].family for one in found for name in one.unit}
+        families = {BASICS[name].family for one in call_layouts for name in one.unit}
         if op in USER_OPERATIONS:
-            return "logical" not in families and len(found) == 1
-        return len(found) == 1 and found[0].is_basic and families <= set(OPERATIONS[op])
-    return _same_signature(found, max(counts, default=0))
+            return "logical" not in families and len(call_layouts) == 1
+        return len(call_layouts) == 1 and call_layouts[0].is_basic and families <= set(OPERATIONS[op])
+    return _same_signature(call_layouts, max(counts, default=0))
 
 
 def _has_one_address(command: CallDrawn) -> bool:
@@ -292,9 +298,9 @@ def _has_one_address(command: CallDrawn) -> bool:
     return all(len({text.startswith("bottom(") for text in side.split("/")}) == 1 for side in sides)
 
 
-def _same_signature(found: list[Layout], elements: int) -> bool:
+def _same_signature(layouts: list[Layout], elements: int) -> bool:
     """Whether blocks of so many elements have one signature, whichever datatype describes them."""
-    units = [one.unit for one in found if one.times]
+    units = [one.unit for one in layouts if one.times]
     if len({name for unit in units for name in unit}) <= 1:
         return True
     longest = min(elements, 12 * max(map(len, units)))

@@ -25,7 +25,7 @@ def corpus_calls(collective: str, p: int) -> list[LegalCall]:
     Calls on a communicator of the first processes in order are made on all p processes.
     """
     return [
-        _on_all(call, p)
+        _spread_over(call, p)
         for call in _corpus()
         if call.command.collective == collective and max(_ranks(call.command)) < p
     ]
@@ -35,7 +35,7 @@ def _ranks(command: CallDrawn) -> list[int]:
     return [*command.members, *(command.next if isinstance(command.next, list) else [])]
 
 
-def _on_all(call: LegalCall, p: int) -> LegalCall:
+def _spread_over(call: LegalCall, p: int) -> LegalCall:
     is_in_order = call.command.members == list(range(call.p)) and call.p > 1
     if not is_in_order or call.command.next is not UNSET:
         return call

@@ -150,7 +150,7 @@ def _signature(parts: Sequence[tuple[tuple[str, ...], int]]) -> tuple[tuple[str,
     return tuple(name for unit, times in parts for name in unit * times), 1 if parts else 0
 
 
-def _placed(text: str, blocks: Sequence[tuple[int, int, Layout]]) -> Layout:
+def _layout_of_blocks(text: str, blocks: Sequence[tuple[int, int, Layout]]) -> Layout:
     """A datatype made of blocks of (displacement in bytes, number of elements, their layout)."""
     parts: list[tuple[tuple[str, ...], int]] = []
     bounds: list[tuple[int, int, int, int]] = []
@@ -185,13 +185,13 @@ _HEAD = re.compile(r"(\w+)(?:\[([-\d,]+)\])?(\()?")
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Layout:
     """The layout of a datatype. Raises ValueError for a text that is not a datatype."""
-    layout, end = _parse(text, 0)
+    layout, end = _parse_from(text, 0)
     if end != len(text):
         raise ValueError(f"{text!r} is not the text of a datatype: {text[end:]!r} follows it")
     return layout
 
 
-def _parse(text: str, start: int) -> tuple[Layout, int]:
+def _parse_from(text: str, start: int) -> tuple[Layout, int]:
     head = _HEAD.match(text, start)
     if not head:
         raise ValueError(f"{text!r} has no datatype at position {start}")
@@ -207,25 +207,25 @@ def _parse(text: str, start: int) -> tuple[Layout, int]:
     children: list[Layout] = []
     end = head.end()
     while not children or text[end] == ",":
-        child, end = _parse(text, end + bool(children))
+        child, end = _parse_from(text, end + bool(children))
         children.append(child)
     end += 1
-    return _constructed(name, numbers, children, text[start:end]), end
+    return _construct(name, numbers, children, text[start:end]), end
 
 
-def _constructed(name: str, numbers: list[int], children: list[Layout], text: str) -> Layout:
+def _construct(name: str, numbers: list[int], children: list[Layout], text: str) -> Layout:
     child = children[0]
     if name in ("dup", "bottom"):
-        return _placed(text, [(0, 1, child)])
+        return _layout_of_blocks(text, [(0, 1, child)])
     if name == "contiguous":
-        return _placed(text, [(0, numbers[0], child)])
+        return _layout_of_blocks(text, [(0, numbers[0], child)])
     if name in ("vector", "hvector"):
         count, length, stride = numbers
         last = (count - 1) * stride * (1 if name == "hvector" else child.extent)
-        ends = _placed(text, [(0, length, child), (last, length, child)])
+        ends = _layout_of_blocks(text, [(0, length, child), (last, length, child)])
         return replace(ends, times=child.times * length * count)
     if name == "resized":
-        inner = _placed(text, [(0, 1, child)])
+        inner = _layout_of_blocks(text, [(0, 1, child)])
         return Layout(
             text=text,
             unit=inner.unit,
@@ -236,9 +236,11 @@ def _constructed(name: str, numbers: list[int], children: list[Layout], text: st
             upper_bound=numbers[0] + numbers[1],
         )
     scale = child.extent if name == "indexed" else 1
-    repeated = children * (len(numbers) // 2) if len(children) == 1 else children
-    pairs = zip(numbers[::2], numbers[1::2], repeated, strict=True)
-    return _placed(text, [(displacement * scale, number, one) for number, displacement, one in pairs])
+    members = children * (len(numbers) // 2) if len(children) == 1 else children
+    pairs = zip(numbers[::2], numbers[1::2], members, strict=True)
+    return _layout_of_blocks(
+        text, [(displacement * scale, number, one) for number, displacement, one in pairs]
+    )
 
 
 # --- drawing ---------------------------------------------------------------------------------------------
@@ -254,13 +256,13 @@ def drawn_type(random: Random, unit: Sequence[str], copies: int) -> str:
     while copies > 1 and random.random() < 0.3:
         divisors = [number for number in range(2, min(copies, 64) + 1) if copies % number == 0]
         part = random.choice(divisors) if divisors else copies
-        layout = _several(random, layout, part, alignment)
+        layout = _repeat(random, layout, part, alignment)
         copies //= part
     if copies > 1:
-        layout = _several(random, layout, copies, alignment)
+        layout = _repeat(random, layout, copies, alignment)
     for _ in range(2):
         if random.random() < 0.3:
-            layout = _decorated(random, layout, alignment)
+            layout = _decorate(random, layout, alignment)
     return layout.text
 
 
@@ -268,22 +270,22 @@ def _unit(random: Random, unit: Sequence[str], alignment: int) -> Layout:
     """One unit: a basic type, or a struct with gaps whose members may be in any order in memory."""
     if len(unit) == 1:
         return parse(unit[0])
-    places = list(range(len(unit)))
-    random.shuffle(places)
-    at, displacements = random.choice((0, 0, -2, 3)) * alignment, [0] * len(unit)
-    for place in places:
-        displacements[place] = at
-        at += _aligned(BASICS[unit[place]].extent, alignment) + random.choice((0, 0, alignment))
+    order = list(range(len(unit)))
+    random.shuffle(order)
+    offset, displacements = random.choice((0, 0, -2, 3)) * alignment, [0] * len(unit)
+    for member in order:
+        displacements[member] = offset
+        offset += _align(BASICS[unit[member]].extent, alignment) + random.choice((0, 0, alignment))
     blocks = ",".join(f"1,{displacement}" for displacement in displacements)
     raw = parse(f"struct[{blocks}]({','.join(unit)})")
-    return _resized(random, raw, alignment)
+    return _resize(random, raw, alignment)
 
 
-def _aligned(size: int, alignment: int) -> int:
+def _align(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-def _several(random: Random, layout: Layout, copies: int, alignment: int) -> Layout:
+def _repeat(random: Random, layout: Layout, copies: int, alignment: int) -> Layout:
     """Copies of a layout, by a constructor that is drawn."""
     kind = random.choice(("contiguous", "vector", "vector", "hvector", "indexed", "hindexed", "struct"))
     if kind == "contiguous":
@@ -306,15 +308,15 @@ def _irregular(random: Random, kind: str, layout: Layout, copies: int, alignment
     order = list(range(len(lengths)))
     random.shuffle(order)
     unit = 1 if kind == "indexed" else layout.extent
-    at, displacements = random.choice((0, 0, 2, -3)) * unit, [0] * len(lengths)
+    offset, displacements = random.choice((0, 0, 2, -3)) * unit, [0] * len(lengths)
     for block in order:
-        displacements[block] = at
+        displacements[block] = offset
         gap = random.choice((0, 1)) * (1 if kind == "indexed" else alignment)
-        at += lengths[block] * unit + gap
+        offset += lengths[block] * unit + gap
     numbers = ",".join(f"{number},{place}" for number, place in zip(lengths, displacements, strict=True))
     if kind == "struct":
         raw = parse(f"struct[{numbers}]({','.join([layout.text] * len(lengths))})")
-        return _resized(random, raw, alignment)
+        return _resize(random, raw, alignment)
     return parse(f"{kind}[{numbers}]({layout.text})")
 
 
@@ -328,20 +330,20 @@ def _partition(random: Random, total: int) -> Iterator[int]:
     yield total
 
 
-def _resized(random: Random, layout: Layout, alignment: int) -> Layout:
-    """With bounds of its own, between which the data may or may not begin."""
+def _resize(random: Random, layout: Layout, alignment: int) -> Layout:
+    """The datatype with bounds of its own, between which the data may or may not begin."""
     lower = layout.low + random.choice((0, 0, -1, 2)) * alignment
     lower = -(-lower // alignment) * alignment
-    extent = _aligned(layout.high - layout.low, alignment) + random.choice((0, 0, 1, 3)) * alignment
+    extent = _align(layout.high - layout.low, alignment) + random.choice((0, 0, 1, 3)) * alignment
     return parse(f"resized[{lower},{extent}]({layout.text})")
 
 
-def _decorated(random: Random, layout: Layout, alignment: int) -> Layout:
+def _decorate(random: Random, layout: Layout, alignment: int) -> Layout:
     """Duplicated, resized or moved; rarely to a place far away."""
     kind = random.choice(("dup", "resized", "resized", "moved", "moved", "far"))
     if kind == "dup":
         return parse(f"dup({layout.text})")
     if kind == "resized":
-        return _resized(random, layout, alignment)
-    place = FAR_BYTES if kind == "far" else random.choice((-5, -1, 1, 4)) * alignment
-    return parse(f"hindexed[1,{place}]({layout.text})")
+        return _resize(random, layout, alignment)
+    displacement = FAR_BYTES if kind == "far" else random.choice((-5, -1, 1, 4)) * alignment
+    return parse(f"hindexed[1,{displacement}]({layout.text})")

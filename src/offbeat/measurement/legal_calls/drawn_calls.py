@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import UNSET, Struct, structs
 
 from offbeat.libraries.launch.driver_protocol import CallDrawn
-from offbeat.measurement.legal_calls.call_kinds import FEW, kinds_of_call, phrase, without_bottom
+from offbeat.measurement.legal_calls.call_kinds import FEW_ELEMENTS, kinds_of_call, phrase, without_bottom
 from offbeat.measurement.legal_calls.datatypes import (
     BASICS,
     FAR_BYTES,
@@ -51,7 +51,7 @@ def legal_call(command: CallDrawn) -> LegalCall:
 
 def plain_call(collective: str, p: int) -> LegalCall:
     """A call of doubles on p processes in order; of a reduction, their sum."""
-    elements = [FEW * p]
+    elements = [FEW_ELEMENTS * p]
     has_data = PROPERTIES[collective].has_data
     return legal_call(
         CallDrawn(
@@ -80,15 +80,15 @@ def drawn_calls(
 def communicators(p: int, more: Sequence[int] = ()) -> list[list[int]]:
     """Ranks of communicators: all processes of a launch in order, reversed and rotated; fewer of them; every
     second one."""
-    everybody = list(range(p))
-    groups = [everybody, everybody[::-1], everybody[1:] + everybody[:1], everybody[::2], everybody[1::2]]
+    ranks = list(range(p))
+    groups = [ranks, ranks[::-1], ranks[1:] + ranks[:1], ranks[::2], ranks[1::2]]
     for size in sorted({*smaller_sizes(p), *(size for size in more if 0 < size < p)}):
-        groups += [everybody[:size], everybody[p - size :][::-1]]
+        groups += [ranks[:size], ranks[p - size :][::-1]]
     return [list(group) for group in dict.fromkeys(map(tuple, groups)) if group]
 
 
 def smaller_sizes(p: int) -> list[int]:
-    """Every size below a small p; for a larger p small sizes, powers of two, these plus 1, and p - 1."""
+    """The sizes below a small p; for a larger p small sizes, powers of two, these plus 1, and p - 1."""
     powers = [2**i for i in range(3, p.bit_length())]
     sizes = {*range(1, SMALL_COMMUNICATORS + 1), *powers, *(power + 1 for power in powers), p - 1}
     return sorted(size for size in sizes if 0 < size < p)
@@ -109,30 +109,30 @@ class _Draw:
     def call(self, groups: Sequence[list[int]]) -> CallDrawn:
         random, row = self.random, self.row
         members = groups[0] if self._happens(0.4) else random.choice(groups)
-        beside = random.choice(groups) if self._happens(0.1) else []
+        neighbours = random.choice(groups) if self._happens(0.1) else []
         call = CallDrawn(
             collective=row.name,
             members=members,
-            next=beside or UNSET,
+            next=neighbours or UNSET,
             root=random.randrange(len(members)) if row.is_rooted and self._happens(0.6) else UNSET,
             in_place=1 if row.has_two_buffers and self._happens(0.25) else UNSET,
             nulls=1 if row.has_two_buffers and self._happens(0.4) else UNSET,
         )
         if not row.has_data:
             return call
-        self.most_processes = max(len(members), len(beside))
+        self.most_processes = max(len(members), len(neighbours))
         with_types = self._reduction() if row.reduces else self._movement()
         return self._with_lists(call, with_types)
 
-    def _with_lists(self, call: CallDrawn, chosen: _Types) -> CallDrawn:
-        is_uneven = len(chosen.elements) > 1
+    def _with_lists(self, call: CallDrawn, types: _Types) -> CallDrawn:
+        is_uneven = len(types.elements) > 1
         has_displacements = self.row.has_uneven_counts and not self.row.reduces
         is_symmetric = call.in_place == 1 or not is_uneven
         values: dict[str, Any] = {
-            "send": chosen.send,
-            "receive": chosen.receive if chosen.receive else UNSET,
-            "elements": chosen.elements,
-            "op": chosen.op or UNSET,
+            "send": types.send,
+            "receive": types.receive if types.receive else UNSET,
+            "elements": types.elements,
+            "op": types.op or UNSET,
             "slope": UNSET if is_symmetric or not self._happens(0.5) else 2,
             "gap": self.random.choice((1, 2)) if has_displacements and self._happens(0.3) else UNSET,
             "descending": 1 if has_displacements and self._happens(0.2) else UNSET,
@@ -197,10 +197,10 @@ class _Draw:
 
     def _column(self, text: str, number: int, whole: int) -> str:
         """A column of a matrix whose next element is the next column; wide enough for all blocks."""
-        most = self.most_processes * (whole // number + 2)
+        stride = self.most_processes * (whole // number + 2)
         extent = parse(text).extent
-        fits = whole and most * number * extent <= MOST_BUFFER_BYTES
-        column = f"vector[{number},1,{most}]({text})"
+        fits = whole and stride * number * extent <= MOST_BUFFER_BYTES
+        column = f"vector[{number},1,{stride}]({text})"
         return f"resized[{parse(text).lower_bound},{extent}]({column})" if fits else drawn_far(text, number)
 
     def _large(self, unit: Sequence[str]) -> int:
@@ -215,11 +215,11 @@ class _Draw:
         if send and (extent := parse(send).extent) > 0:
             step_bytes = max(step_bytes, extent)
         blocks = p if "BLOCK_PER_RANK" in (self.row.sent, self.row.received) else 1
-        most = max(1, MOST_BUFFER_BYTES // (step_bytes * blocks))
+        largest = max(1, MOST_BUFFER_BYTES // (step_bytes * blocks))
         number = 1
         if self.row.has_uneven_counts and self._happens(0.6):
             number = self.random.randint(2, max(2, p))
-        counts = [min(self._count(step_bytes), most) for _ in range(number)]
+        counts = [min(self._count(step_bytes), largest) for _ in range(number)]
         if number > 1 and self._happens(0.4):
             counts = [count if self._happens(0.3) else 0 for count in counts]
         return [count * step for count in counts]
@@ -232,10 +232,10 @@ class _Draw:
             return int(kind == "single")
         if kind == "processes":
             return max(1, random.choice((p - 1, p, p + 1, 2 * p + 1, 3 * p - 1)))
-        around = random.choice(self.sizes) // step_bytes + random.choice((0, 0, 1, -1))
+        typical = random.choice(self.sizes) // step_bytes + random.choice((0, 0, 1, -1))
         if kind == "size":
-            return max(1, around)
-        return max(1, int(2 ** random.uniform(0, max(1, around).bit_length())))
+            return max(1, typical)
+        return max(1, int(2 ** random.uniform(0, max(1, typical).bit_length())))
 
 
 class _Types(Struct, kw_only=True):

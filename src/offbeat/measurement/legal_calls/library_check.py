@@ -76,8 +76,8 @@ def check_library(
     With ``has_algorithms``, they are also tried with each algorithm that can be forced; calls that the
     library itself gets wrong do not count against an algorithm.
     """
-    tried, algorithms, wrong = 0, 0, []
-    misplaced: dict[str, None] = {}
+    call_count, algorithms, wrong = 0, 0, []
+    misplaced_calls: dict[str, None] = {}
     unusable: list[str] = []
     for collective in collectives:
         calls = calls_to_try(collective, p, SIZES, seed, draws)
@@ -88,7 +88,9 @@ def check_library(
             report(f"{collective} {algorithm.name}: {amount(len(calls), 'legal call')}")
             if algorithm.name == DEFAULT:
                 setup = Setup(LaunchSpec(p=p, nodes=0, ppn=0, steerable=False))
-                result = trials(engine.launches, setup, calls, PATIENCE_S, most=MOST_DEFAULT_FAILURES)
+                result = trials(
+                    engine.launches, setup, calls, PATIENCE_S, most_failures=MOST_DEFAULT_FAILURES
+                )
                 reference = result.as_reference(setup)
             else:
                 setup = Setup(*engine.forced_launch(algorithm, p))
@@ -96,19 +98,21 @@ def check_library(
                     unusable.append(f"{collective} {algorithm.name}: {outcome}")
                     continue
                 result = trials(engine.launches, setup, calls, PATIENCE_S, reference, MOST_FAILURES)
-            tried += result.executed
+            call_count += result.call_count
             algorithms += 1
-            misplaced |= {call.command.line(): None for call in result.misplaced}
+            misplaced_calls |= {call.command.line(): None for call in result.misplaced_calls}
             if result.failures:
-                found = wrong_calls(result.failures)
-                wrong.append(WrongAlgorithm(collective=collective, algorithm=algorithm.name, calls=found))
+                calls_of_algorithm = wrong_calls(result.failures)
+                wrong.append(
+                    WrongAlgorithm(collective=collective, algorithm=algorithm.name, calls=calls_of_algorithm)
+                )
     return LibraryCheck(
         library=engine.installation.version_text,
         p=p,
         seed=seed,
-        tried=tried,
+        tried=call_count,
         algorithms=algorithms,
         wrong=wrong,
-        misplaced=list(misplaced),
+        misplaced=list(misplaced_calls),
         unusable=unusable,
     )

@@ -26,7 +26,7 @@ def other_decision(
     steering: Steering,
     timeout_s: float,
 ) -> str:
-    """What ran as ``default``, if the library itself decides otherwise; empty if it does not, or if unknown.
+    """A sentence on what ran as ``default``, if the library itself decides otherwise; else empty.
 
     ``observation`` was made in the launch ``spec``, which measures ``default``. The library's own decision is
     what runs in a launch without any setting of offbeat. If the two differ, both are observed once more in
@@ -36,23 +36,23 @@ def other_decision(
     if spec == without_settings:
         return ""
 
-    def functions_in(place: LaunchSpec) -> str:
-        observed = observe(launches, place, [], observation.algorithm, case, timeout_s)
-        return _functions_of(observed, case, steering)
+    def functions_in(launch_spec: LaunchSpec) -> str:
+        new_observation = observe(launches, launch_spec, [], observation.algorithm, case, timeout_s)
+        return _functions_of(new_observation, case, steering)
 
     if _are_alike(_functions_of(observation, case, steering), functions_in(without_settings)):
         return ""
-    entered = []
-    for place in (spec, without_settings):
+    functions = []
+    for launch_spec in (spec, without_settings):
         launches.close()
-        entered.append(functions_in(place))
-    ran, decided = entered
-    return "" if _are_alike(ran, decided) else f"{ran} ran, but the library itself decides for {decided}"
+        functions.append(functions_in(launch_spec))
+    ran, decision = functions
+    return "" if _are_alike(ran, decision) else f"{ran} ran, but the library itself decides for {decision}"
 
 
-def refuse_forced(loaded: LoadedStudy, installation: Installation) -> None:
+def refuse_forced(loaded_study: LoadedStudy, installation: Installation) -> None:
     """Raise :class:`BadInput` if a study forces algorithms for all its launches."""
-    library, section = library_of(installation), loaded.study.mpi
+    library, section = library_of(installation), loaded_study.study.mpi
     _, of_options = without_choices(["mpirun", *section.options, "program"], installation)
     settings = [(("mpi", "options"), one.name) for one in of_options]
     settings += [
@@ -63,18 +63,18 @@ def refuse_forced(loaded: LoadedStudy, installation: Installation) -> None:
     for key, name in settings:
         if library.forces_algorithms(name):
             raise BadInput(
-                f"{loaded.where(key)} {name} forces algorithms in every launch of the study, also where the"
-                " library should decide ('default'); name algorithms under 'algorithms' of [[collective]]"
+                f"{loaded_study.where(key)} {name} forces algorithms in every launch of the study, also where"
+                " the library should decide ('default'); name algorithms under 'algorithms' of [[collective]]"
             )
 
 
 def refuse_chosen(steering: Steering, variables: Sequence[Variable], installation: Installation) -> None:
     """Raise :class:`RunFailed` if variables choose algorithms in a launch in which offbeat forces none."""
-    chosen = steering.foreign_choices(variables)
-    if chosen:
-        named = enumeration([f"{one.name} = {one.value}" for one in chosen])
+    variables_set = steering.foreign_choices(variables)
+    if variables_set:
+        texts = enumeration([f"{one.name} = {one.value}" for one in variables_set])
         raise RunFailed(
-            f"{installation.name} is launched with {named}, which offbeat does not set and cannot take back:"
+            f"{installation.name} is launched with {texts}, which offbeat does not set and cannot take back:"
             " then neither the library's own decision nor each algorithm can be measured. Remove the setting"
             " where it is made: an options file of mpirun (--tune, -am), or the site's file"
             " openmpi-mca-params-override.conf"
@@ -85,6 +85,6 @@ def _functions_of(observation: Observation, case: Case, steering: Steering) -> s
     return " ".join(steering.functions_of(case.collective, functions(observation.evidence)))
 
 
-def _are_alike(ran: str, decided: str) -> bool:
+def _are_alike(ran: str, decision: str) -> bool:
     """Whether two calls entered the same functions of their collective; true if those are unknown."""
-    return not ran or not decided or ran == decided
+    return not ran or not decision or ran == decision

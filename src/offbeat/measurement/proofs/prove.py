@@ -67,9 +67,9 @@ def _observe_once(
         observation.wrong_noncommutative = _wrong_noncommutative(driver, case, timeout_s)
         observation.bits = _bits(driver, case, timeout_s)
         observation.evidence, observation.attempts = observe_evidence(driver, call, case.p, timeout_s)
-    except DriverLost as lost:
+    except DriverLost as loss:
         launches.drop()
-        observation.failure = str(lost)
+        observation.failure = str(loss)
     except CommandRefused as refusal:
         observation.error = str(refusal)
     return observation

@@ -54,12 +54,12 @@ def indistinguishable(observations: Sequence[Observation], steering: Steering) -
     algorithms are duplicates when they have the same functions (Steering.same_functions_are_duplicates).
     """
     groups: dict[str, list[str]] = {}
-    for one in observations:
-        if one.is_sound and one.evidence and one.algorithm.name != DEFAULT:
-            groups.setdefault(evidence.identity(one.evidence), []).append(one.algorithm.name)
+    for observation in observations:
+        if observation.is_sound and observation.evidence and observation.algorithm.name != DEFAULT:
+            groups.setdefault(evidence.identity(observation.evidence), []).append(observation.algorithm.name)
     duplicates: dict[str, list[str]] = {}
-    for shown, names in groups.items():
-        by_code = evidence.shows_identity(shown) and steering.same_functions_are_duplicates
+    for evidence_key, names in groups.items():
+        by_code = evidence.shows_identity(evidence_key) and steering.same_functions_are_duplicates
         if not by_code and len(names) > 1:
             duplicates |= {name: [other for other in names if other != name] for name in names}
     return duplicates
@@ -71,31 +71,31 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
     Of several algorithms that executed the same code, the first whose name matches the code is its owner. The
     others are duplicates if their names match too; otherwise they fell back to the owner.
     """
-    ignored = _setting_is_ignored(observations, p)
+    is_ignored = _setting_is_ignored(observations, p)
     verdicts: list[Verdict] = []
     owners: dict[str, str] = _owners(observations, steering)
     duplicates = indistinguishable(observations, steering)
-    for one in observations:
-        name = one.algorithm.name
-        status, reason, same_as = _status(one, steering, owners, ignored)
+    for observation in observations:
+        name = observation.algorithm.name
+        status, reason, same_as = _status(observation, steering, owners, is_ignored)
         if status == "proved" and name in duplicates:
             status, reason = "indistinguishable", _same_evidence(duplicates[name])
-        if status == "proved" and one.attempts > 1:
-            reason = f"only observation {one.attempts} showed functions or messages"
+        if status == "proved" and observation.attempts > 1:
+            reason = f"only observation {observation.attempts} showed functions or messages"
         elif status == "proved" and split_name(name)[1]:
             reason = "the algorithm was observed; its parameters were only set and read back"
         verdicts.append(
             Verdict(
-                collective=one.algorithm.collective,
+                collective=observation.algorithm.collective,
                 algorithm=name,
                 p=p,
                 bytes=size,
                 status=status,
-                evidence=one.evidence,
+                evidence=observation.evidence,
                 reason=reason,
                 same_as=same_as,
-                commutative_only=one.wrong_noncommutative > 0,
-                bits=one.bits,
+                commutative_only=observation.wrong_noncommutative > 0,
+                bits=observation.bits,
             )
         )
     return verdicts
@@ -103,10 +103,10 @@ def judge(observations: Sequence[Observation], steering: Steering, p: int, size:
 
 def rename(verdicts: Sequence[Verdict], names: dict[tuple[str, str], str]) -> list[Verdict]:
     """The verdicts with algorithms renamed; ``names`` maps (collective, old name) to the new one."""
-    return [_renamed(verdict, names) for verdict in verdicts]
+    return [_rename_verdict(verdict, names) for verdict in verdicts]
 
 
-def _renamed(verdict: Verdict, names: dict[tuple[str, str], str]) -> Verdict:
+def _rename_verdict(verdict: Verdict, names: dict[tuple[str, str], str]) -> Verdict:
     same_as = names.get((verdict.collective, verdict.same_as), verdict.same_as)
     return msgspec.structs.replace(
         verdict,
@@ -116,8 +116,8 @@ def _renamed(verdict: Verdict, names: dict[tuple[str, str], str]) -> Verdict:
     )
 
 
-def _same_evidence(others: Sequence[str]) -> str:
-    return f"not proved: the evidence is the same for {', '.join(others)}"
+def _same_evidence(names: Sequence[str]) -> str:
+    return f"not proved: the evidence is the same for {', '.join(names)}"
 
 
 def _same_code(owner: str) -> str:
@@ -125,7 +125,7 @@ def _same_code(owner: str) -> str:
 
 
 def _status(
-    observation: Observation, steering: Steering, owners: dict[str, str], ignored: bool
+    observation: Observation, steering: Steering, owners: dict[str, str], is_ignored: bool
 ) -> tuple[str, str, str]:
     """Status, reason, and the algorithm of which it is a duplicate."""
     if observation.failure:
@@ -145,7 +145,7 @@ def _status(
         return _status_by_functions(observation, steering, owners, ran)
     if observation.algorithm.hierarchical:
         return "unproved", "it may fall back silently, and the executed function cannot be observed", ""
-    if ignored:
+    if is_ignored:
         return "unproved", "all settings give the same evidence, so the library may ignore them", ""
     return "proved", "", ""
 
@@ -165,7 +165,7 @@ def _status_by_functions(
 
 
 def _owners(observations: Sequence[Observation], steering: Steering) -> dict[str, str]:
-    """For each executed code, the first sound algorithm whose name matches it."""
+    """The first sound algorithm whose name matches, for each executed code."""
     owners: dict[str, str] = {}
     for observation in observations:
         sound = observation.is_sound and observation.algorithm.name != DEFAULT
@@ -187,8 +187,8 @@ def _code(observation: Observation) -> str:
 def _setting_is_ignored(observations: Sequence[Observation], p: int) -> bool:
     """Whether all settings lead to the same evidence, and none to a failed call."""
     sound = [one for one in observations if one.evidence and not one.error]
-    compared = [one for one in sound if not evidence.is_fingerprint(one.evidence)] or sound
-    settings = sum(one.algorithm.name != DEFAULT for one in compared)
-    distinct = {evidence.identity(one.evidence) for one in compared}
-    some_failed = any(one.call_failed for one in observations)
-    return p > 1 and settings >= LEAST_TO_COMPARE and len(distinct) == 1 and not some_failed
+    comparable = [one for one in sound if not evidence.is_fingerprint(one.evidence)] or sound
+    settings = sum(one.algorithm.name != DEFAULT for one in comparable)
+    distinct = {evidence.identity(one.evidence) for one in comparable}
+    has_failure = any(one.call_failed for one in observations)
+    return p > 1 and settings >= LEAST_TO_COMPARE and len(distinct) == 1 and not has_failure

@@ -120,10 +120,10 @@ def is_replayed_enough(samples: Samples, calls: int, rule: RepetitionsSection, r
     A single round is enough by itself: the scatter between calls is not a measurement error.
     """
     assert samples.calls is not None
-    done, rest = divmod(int(samples.valid.sum()), calls)
-    if rest or done * calls < rule.minimum or done < min(rounds, rule.maximum):
+    complete_rounds, rest = divmod(int(samples.valid.sum()), calls)
+    if rest or complete_rounds * calls < rule.minimum or complete_rounds < min(rounds, rule.maximum):
         return False
-    if done >= rule.maximum or rounds == 1:
+    if complete_rounds >= rule.maximum or rounds == 1:
         return True
     last_s, call_of_each = last_delays_s(samples), samples.calls[samples.valid]
     interval = mean_interval(last_s, call_of_each, rule.confidence)
@@ -151,40 +151,40 @@ def block_rule(rule: RepetitionsSection) -> RepetitionsSection:
     )
 
 
-def are_enough_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> bool:
+def are_enough_blocks(blocks: Blocks, rule: RepetitionsSection, calls: int = 0) -> bool:
     """Whether a case needs no further block: all planned blocks are measured, and their interval is narrow
     enough or the repetitions are used up. ``calls`` is the number of calls of a replay."""
-    count, planned = len(measured.blocks), rule.planned_blocks
-    if count < planned:
+    count, planned_count = len(blocks.blocks), rule.planned_blocks
+    if count < planned_count:
         return False
-    if planned == 1 or count >= BLOCKS_MULTIPLE * planned:
+    if planned_count == 1 or count >= BLOCKS_MULTIPLE * planned_count:
         return True
-    if measured.total_repetitions < rule.minimum:  # the minimum was raised after these blocks were measured
+    if blocks.total_repetitions < rule.minimum:  # the minimum was raised after these blocks were measured
         return False
-    if measured.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
+    if blocks.valid + block_rule(rule).minimum * (calls or 1) > rule.maximum * (calls or 1):
         return True
-    interval = measured.interval_s(rule.confidence)
-    return measured.valid > 0 and _is_narrow(interval, measured.last_delay_s(), rule)
+    interval = blocks.interval_s(rule.confidence)
+    return blocks.valid > 0 and _is_narrow(interval, blocks.last_delay_s(), rule)
 
 
-def judge_blocks(measured: Blocks, rule: RepetitionsSection, calls: int = 0) -> tuple[str, str]:
-    """The status of a case with these blocks, and the reason if it is not ``measured``."""
-    if not are_enough_blocks(measured, rule, calls):
-        planned = max(rule.planned_blocks, len(measured.blocks) + 1)
-        return UNFINISHED_CASE, f"{len(measured.blocks)} of {planned} blocks"
-    return judge_repetitions(measured, rule.minimum, calls)
+def judge_blocks(blocks: Blocks, rule: RepetitionsSection, calls: int = 0) -> tuple[str, str]:
+    """The status of a case with these blocks, and the reason if it is not ``blocks``."""
+    if not are_enough_blocks(blocks, rule, calls):
+        planned_count = max(rule.planned_blocks, len(blocks.blocks) + 1)
+        return UNFINISHED_CASE, f"{len(blocks.blocks)} of {planned_count} blocks"
+    return judge_repetitions(blocks, rule.minimum, calls)
 
 
-def judge_repetitions(measured: Blocks, minimum: int, calls: int = 0) -> tuple[str, str]:
-    """The status of a case that gets no further block, and the reason if it is not ``measured``."""
-    if calls and (measured_calls := measured.covered_calls()) < calls:
+def judge_repetitions(blocks: Blocks, minimum: int, calls: int = 0) -> tuple[str, str]:
+    """The status of a case that gets no further block, and the reason if it is not ``blocks``."""
+    if calls and (measured_calls := blocks.covered_calls()) < calls:
         return "incomplete", f"time allowed {measured_calls} of its {amount(calls, 'call')}"
-    if measured.valid >= minimum:
+    if blocks.valid >= minimum:
         return "measured", ""
-    if measured.total_repetitions < minimum:
+    if blocks.total_repetitions < minimum:
         return (
             "incomplete",
-            f"{measured.valid} of {amount(minimum, 'repetition')}; raise repetitions.blocks",
+            f"{blocks.valid} of {amount(minimum, 'repetition')}; raise repetitions.blocks",
         )
     return "incomplete", "too few starts were on time"
 
@@ -217,13 +217,13 @@ def repeat(
     round_length = calls or 1
     least_rounds = max(math.ceil(rule.minimum / round_length), min(rounds, rule.maximum) if calls else 0)
     minimum = least_rounds * round_length
-    samples, requested = _numbered(no_samples(p, partitions=partitions), calls), minimum
+    samples, batch_size = _number_calls(no_samples(p, partitions=partitions), calls), minimum
     least_attempts = rule.minimum * ATTEMPTS_PER_REPETITION
     while True:
-        failure = measure_batch(requested, requested * ATTEMPTS_PER_REPETITION)
+        failure = measure_batch(batch_size, batch_size * ATTEMPTS_PER_REPETITION)
         if failure:
-            return _numbered(join(samples, no_samples(p, failure, partitions)), calls)
-        samples = _numbered(join(samples, read_samples(path, p, partitions, layout)), calls)
+            return _number_calls(join(samples, no_samples(p, failure, partitions)), calls)
+        samples = _number_calls(join(samples, read_samples(path, p, partitions, layout)), calls)
         count = int(samples.valid.sum())
         if is_replayed_enough(samples, calls, rule, rounds) if calls else is_enough(samples, rule):
             return samples
@@ -233,19 +233,19 @@ def repeat(
             return samples
         if spent_s >= rule.time_cap * TIME_CAP_MULTIPLE and samples.valid.size >= least_attempts:
             return samples
-        requested = _next_batch(count, round_length, rule) if has_minimum else minimum - count
+        batch_size = _next_batch(count, round_length, rule) if has_minimum else minimum - count
 
 
 def _next_batch(count: int, round_length: int, rule: RepetitionsSection) -> int:
     """The number of further repetitions; for a replay, the rest of a round, or complete rounds."""
-    begun = count % round_length
-    if begun:
-        return round_length - begun
+    partial_round = count % round_length
+    if partial_round:
+        return round_length - partial_round
     rounds = count // round_length
     return round_length * max(1, min(math.ceil(rounds * (BATCH_GROWTH - 1)), rule.maximum - rounds))
 
 
-def _numbered(samples: Samples, calls: int) -> Samples:
+def _number_calls(samples: Samples, calls: int) -> Samples:
     """Set the call of each repetition: an invalid repetition belongs to the same call as the next one."""
     if calls:
         valid = samples.valid.astype(np.int64)

@@ -23,7 +23,7 @@ from offbeat.model.study.study_file import LoadedStudy, read_resolved, resolved_
 
 
 def default_directory(study: Path) -> Path:
-    """Where a study's results go unless the user says otherwise: ``study.toml`` → ``study-results``."""
+    """The directory of a study's results unless the user names one: ``study.toml`` → ``study-results``."""
     return study.parent / f"{study.stem}-results"
 
 
@@ -32,7 +32,9 @@ def has_results(directory: Path) -> bool:
     return os.path.exists(directory / layout.PROVENANCE)  # noqa: PTH110 - Path.exists raises for odd names
 
 
-def open_store(loaded: LoadedStudy, directory: Path, say: Callable[[str], None] = lambda _: None) -> Store:
+def open_store(
+    loaded_study: LoadedStudy, directory: Path, say: Callable[[str], None] = lambda _: None
+) -> Store:
     """Create the directory, or open it if it belongs to this study, or to one of which this one has all
     cases. ``say`` gets sentences about measured cases that the changed study measures further.
 
@@ -40,31 +42,31 @@ def open_store(loaded: LoadedStudy, directory: Path, say: Callable[[str], None] 
     it names did.
     """
     if not has_results(directory):
-        return _create(loaded, directory)
+        return _create(loaded_study, directory)
     store = Store.open(directory)
     try:
-        before = read_resolved(store.study_toml)
-        changed = changes(loaded, before, store.provenance)
-        if not changed:
-            _keep_hostfile(loaded, store)
+        old_study = read_resolved(store.study_toml)
+        differences = changes(loaded_study, old_study, store.provenance)
+        if not differences:
+            _keep_hostfile(loaded_study, store)
             return store
         if store.has_records:
-            check_growth(loaded, before, changed, directory)
-            _grow(with_seed(loaded, before.seed), store, changed, say)
+            check_growth(loaded_study, old_study, differences, directory)
+            _grow(with_seed(loaded_study, old_study.seed), store, differences, say)
             return store
     except BaseException:
         store.close()
         raise
     store.close()
     _clear(directory)  # it holds no measured case
-    return _create(loaded, directory)
+    return _create(loaded_study, directory)
 
 
 FEWEST_BLOCKS = 2
 """Fewer blocks of a case do not show how much its delay varies."""
 
 
-def finish_early(loaded: LoadedStudy, directory: Path) -> int:
+def finish_early(loaded_study: LoadedStudy, directory: Path) -> int:
     """Finish an interrupted study with the blocks that all of its cases have, and wider intervals.
 
     Returns this number of blocks; 0, and nothing is changed, if a case has fewer than FEWEST_BLOCKS. Running
@@ -72,25 +74,27 @@ def finish_early(loaded: LoadedStudy, directory: Path) -> int:
     """
     with Store.open(directory) as store:
         total, blocks = store.plan_total, store.blocks_by_case
-        recorded = len(store.statuses)
+        case_count = len(store.statuses)
     fewest = min(blocks, default=0)
-    if recorded < total or fewest < FEWEST_BLOCKS:
+    if case_count < total or fewest < FEWEST_BLOCKS:
         return 0
     # a case with BLOCKS_MULTIPLE times the planned blocks is finished, however wide its interval is
-    rule = msgspec.structs.replace(loaded.study.repetitions, blocks=fewest // BLOCKS_MULTIPLE)
-    study = msgspec.structs.replace(loaded.study, repetitions=rule)
-    open_store(msgspec.structs.replace(loaded, study=study), directory).close()
+    rule = msgspec.structs.replace(loaded_study.study.repetitions, blocks=fewest // BLOCKS_MULTIPLE)
+    study = msgspec.structs.replace(loaded_study.study, repetitions=rule)
+    open_store(msgspec.structs.replace(loaded_study, study=study), directory).close()
     return fewest
 
 
-def _grow(loaded: LoadedStudy, store: Store, changed: Sequence[str], say: Callable[[str], None]) -> None:
+def _grow(
+    loaded_study: LoadedStudy, store: Store, differences: Sequence[str], say: Callable[[str], None]
+) -> None:
     """Continue the results with a changed study. It replaces the old one last: after a kill before that, the
     same command does all of this again."""
-    is_judged = any(key.startswith(REPETITIONS) for key in changed)
-    if is_judged and (sentence := judge_again(loaded, store)):
+    is_judged = any(key.startswith(REPETITIONS) for key in differences)
+    if is_judged and (sentence := judge_again(loaded_study, store)):
         say(sentence)
-    store.update_provenance({"files": loaded.file_digests()})
-    store.replace_study(resolved_toml(loaded.study))
+    store.update_provenance({"files": loaded_study.file_digests()})
+    store.replace_study(resolved_toml(loaded_study.study))
 
 
 def _clear(directory: Path) -> None:
@@ -104,21 +108,21 @@ def _clear(directory: Path) -> None:
             entry.unlink()
 
 
-def _create(loaded: LoadedStudy, directory: Path) -> Store:
-    seed = loaded.study.seed
-    loaded = with_seed(loaded, secrets.randbits(63) if seed == AUTO else seed)
-    facts = provenance({"files": loaded.file_digests(), "seed": loaded.study.seed})
-    store = Store.create(directory, study_toml=resolved_toml(loaded.study), provenance=facts)
-    _keep_hostfile(loaded, store)
+def _create(loaded_study: LoadedStudy, directory: Path) -> Store:
+    seed = loaded_study.study.seed
+    loaded_study = with_seed(loaded_study, secrets.randbits(63) if seed == AUTO else seed)
+    facts = provenance({"files": loaded_study.file_digests(), "seed": loaded_study.study.seed})
+    store = Store.create(directory, study_toml=resolved_toml(loaded_study.study), provenance=facts)
+    _keep_hostfile(loaded_study, store)
     return store
 
 
-def _keep_hostfile(loaded: LoadedStudy, store: Store) -> None:
+def _keep_hostfile(loaded_study: LoadedStudy, store: Store) -> None:
     """Copy the host file to the results, so that they can be used without the study file.
 
     Raises BadInput if it cannot be read, RunFailed if the copy cannot be written.
     """
-    hostfile = loaded.hostfile()
+    hostfile = loaded_study.hostfile()
     if hostfile is None or (store.directory / layout.HOSTFILE).exists():
         return
     try:
@@ -128,9 +132,9 @@ def _keep_hostfile(loaded: LoadedStudy, store: Store) -> None:
     store.write(layout.HOSTFILE, content)
 
 
-def with_seed(loaded: LoadedStudy, seed: int | str) -> LoadedStudy:
+def with_seed(loaded_study: LoadedStudy, seed: int | str) -> LoadedStudy:
     """The study with another seed of the order in which its cases are measured."""
-    return msgspec.structs.replace(loaded, study=msgspec.structs.replace(loaded.study, seed=seed))
+    return msgspec.structs.replace(loaded_study, study=msgspec.structs.replace(loaded_study.study, seed=seed))
 
 
 def seed_of(store: Store) -> int:
@@ -140,22 +144,26 @@ def seed_of(store: Store) -> int:
 
 def check_library(store: Store, engine: Engine) -> None:
     """Record the measured library; raise BadInput if it is another one than in an earlier run."""
-    forced = [one.collective for one in store.algorithms if one.name == DEFAULT and one.settings]
-    if forced:
+    old_collectives = [one.collective for one in store.algorithms if one.name == DEFAULT and one.settings]
+    if old_collectives:
         raise BadInput(
             f"{store.directory} was measured by an earlier version of offbeat, whose 'default' of"
-            f" {', '.join(forced)} was the algorithm of that name instead of the library's own decision;"
-            " measure in another directory with --output"
+            f" {', '.join(old_collectives)} was the algorithm of that name instead of the library's own"
+            " decision; measure in another directory with --output"
         )
     facts = engine.describe()
-    before = store.provenance.get("library")
-    if before is None or not (store.has_records or store.verdicts):
+    old_library = store.provenance.get("library")
+    if old_library is None or not (store.has_records or store.verdicts):
         store.update_provenance(facts)
         return
     now = facts["library"]
-    if isinstance(before, dict) and isinstance(now, dict) and before.get("identity") != now.get("identity"):
+    if (
+        isinstance(old_library, dict)
+        and isinstance(now, dict)
+        and old_library.get("identity") != now.get("identity")
+    ):
         raise BadInput(
-            f"{store.directory} was measured with {before.get('name')} ({before.get('library')}), but this is"
-            f" {now.get('name')} ({now.get('library')}): results of two libraries cannot be combined. Choose"
-            " the same library with --mpi, or another directory with --output."
+            f"{store.directory} was measured with {old_library.get('name')} ({old_library.get('library')}),"
+            f" but this is {now.get('name')} ({now.get('library')}): results of two libraries cannot be"
+            " combined. Choose the same library with --mpi, or another directory with --output."
         )

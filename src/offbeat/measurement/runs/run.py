@@ -27,7 +27,7 @@ from offbeat.model.study.study_file import LoadedStudy, check_algorithms, reques
 
 
 def run(
-    loaded: LoadedStudy,
+    loaded_study: LoadedStudy,
     store: Store,
     engine: Engine,
     listener: ProgressListener,
@@ -42,32 +42,32 @@ def run(
     check_library(store, engine)
     if not isinstance(engine, BatchEngine):
         engine.restore_names(store.algorithms)
-    check_algorithm_names(loaded, engine)
-    _warn(loaded, store, engine, listener)
-    prove(loaded, store, engine, listener)
-    planned = plan(loaded, store, engine)
-    store.set_plan(planned)
-    if not any(_was_proved(store, case) for case in planned):
+    check_algorithm_names(loaded_study, engine)
+    _warn(loaded_study, store, engine, listener)
+    prove(loaded_study, store, engine, listener)
+    all_cases = plan(loaded_study, store, engine)
+    store.set_plan(all_cases)
+    if not any(_was_proved(store, case) for case in all_cases):
         raise RunFailed("no algorithm could be measured; 'offbeat status' shows the verdict on each")
-    done = len(store.done.intersection(case.id for case in planned))
-    blocks = sum(map(store.block_count, planned))
-    session = Session(loaded, store, engine)
+    finished_before = len(store.done.intersection(case.id for case in all_cases))
+    blocks = sum(map(store.block_count, all_cases))
+    session = Session(loaded_study, store, engine)
     if isinstance(engine, BatchEngine):
-        listener.begin(done, len(planned))
-        measure_in_batches(planned, store.done, session, engine, listener, out_of_time)
+        listener.begin(finished_before, len(all_cases))
+        measure_in_batches(all_cases, store.done, session, engine, listener, out_of_time)
     else:
-        _measure_in_rounds(planned, Rounds(loaded, store, engine), session, listener, out_of_time)
-    now = len(store.done.intersection(case.id for case in planned))
-    planned_ids = {case.id for case in planned}
+        _measure_in_rounds(all_cases, Rounds(loaded_study, store, engine), session, listener, out_of_time)
+    now = len(store.done.intersection(case.id for case in all_cases))
+    planned_ids = {case.id for case in all_cases}
     return Outcome(
-        done=now,
-        total=len(planned),
-        measured_now=now - done,
-        stopped=now < len(planned),
+        finished_cases=now,
+        total=len(all_cases),
+        measured_now=now - finished_before,
+        is_stopped=now < len(all_cases),
         statuses=Counter(status for case, status in store.statuses.items() if case in planned_ids),
         has_times=bool(read_cases(store.directory)["last_delay_s"].is_finite().any()),
-        begun=sum(map(store.block_count, planned)) > blocks,
-        unproved=unproved_collectives(loaded, store, engine),
+        has_new_blocks=sum(map(store.block_count, all_cases)) > blocks,
+        unproved_collectives=unproved_collectives(loaded_study, store, engine),
         proofs=proof_lines(store.verdicts),
     )
 
@@ -79,27 +79,27 @@ class Rounds:
     of its own. So the blocks of a case are spread over the study's duration.
     """
 
-    def __init__(self, loaded: LoadedStudy, store: Store, engine: MeasuringEngine) -> None:
+    def __init__(self, loaded_study: LoadedStudy, store: Store, engine: MeasuringEngine) -> None:
         self.engine = engine
         self.store = store
         self._seed = seed_of(store)
-        self.planned = loaded.study.repetitions.planned_blocks
+        self.planned_blocks = loaded_study.study.repetitions.planned_blocks
 
     def blocks_left(self, case: Case) -> int:
-        """How many further blocks a case needs, as far as known before they are measured."""
+        """The number of further blocks that a case needs, as far as known before they are measured."""
         if case.id in self.store.done:
             return 0
-        return max(self.planned - self.store.block_count(case), 1)
+        return max(self.planned_blocks - self.store.block_count(case), 1)
 
-    def due(self, planned: Sequence[Case], number: int) -> list[Case]:
+    def due(self, all_cases: Sequence[Case], number: int) -> list[Case]:
         """The cases that need a block in round ``number``, counted from 0, in their order.
 
         The whole study is ordered before finished cases are removed, so a resumed study keeps its order.
         """
-        ordered = schedule(planned, self._seed, self._launch_of, number)
+        scheduled_cases = schedule(all_cases, self._seed, self._launch_of, number)
         return [
             case
-            for case in ordered
+            for case in scheduled_cases
             if case.id not in self.store.done and self.store.block_count(case) <= number
         ]
 
@@ -108,105 +108,107 @@ class Rounds:
 
 
 def _measure_in_rounds(
-    planned: Sequence[Case],
+    all_cases: Sequence[Case],
     rounds: Rounds,
     session: Session,
     listener: ProgressListener,
     out_of_time: Callable[[float], bool],
 ) -> None:
     """Measure the remaining blocks, round after round, until time runs out."""
-    left = sum(map(rounds.blocks_left, planned))
-    done = sum(map(rounds.store.block_count, planned))
-    listener.begin(done, done + left, "cases" if rounds.planned == 1 else "blocks")
+    left = sum(map(rounds.blocks_left, all_cases))
+    block_count = sum(map(rounds.store.block_count, all_cases))
+    listener.begin(block_count, block_count + left, "cases" if rounds.planned_blocks == 1 else "blocks")
     longest_s = 0.0
     for number in count():
         if not left:
             return
-        due = rounds.due(planned, number)
+        due = rounds.due(all_cases, number)
         if due:
             rounds.engine.begin_round(number)
         for case in due:
             if out_of_time(longest_s):
                 return
-            began, before = time.monotonic(), rounds.blocks_left(case)
+            began, blocks_left = time.monotonic(), rounds.blocks_left(case)
             listener.say(f"{operation_label(case)} {case.bytes} B {case.algorithm} {case.pattern}")
             status = session.measure(case, rounds.engine)
-            left += rounds.blocks_left(case) - before
+            left += rounds.blocks_left(case) - blocks_left
             longest_s = max(longest_s, time.monotonic() - began)
-            listener.finished(case, status, left)
+            listener.report_case(case, status, left)
 
 
-def _warn(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
+def _warn(loaded_study: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
     """Report the warnings about this machine, and record them with the results."""
     sentences = dict.fromkeys(
         sentence
-        for group in placed_groups(loaded, engine)
-        for sentence in engine.warnings(cases(group, [DEFAULT], loaded.study)[0])
+        for group in placed_groups(loaded_study, engine)
+        for sentence in engine.warnings(cases(group, [DEFAULT], loaded_study.study)[0])
     )
-    store.update_provenance({"warnings": list(sentences), "launches": _launch_facts(loaded, engine)})
+    store.update_provenance({"warnings": list(sentences), "launches": _launch_facts(loaded_study, engine)})
     for sentence in sentences:
         listener.warn(sentence)
 
 
-def _launch_facts(loaded: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
-    placements = {group.launch_placement: group for group in placed_groups(loaded, engine)}
-    return [engine.inspect(cases(group, [DEFAULT], loaded.study)[0]) for group in placements.values()]
+def _launch_facts(loaded_study: LoadedStudy, engine: Engine) -> list[dict[str, object]]:
+    placements = {group.launch_placement: group for group in placed_groups(loaded_study, engine)}
+    return [engine.inspect(cases(group, [DEFAULT], loaded_study.study)[0]) for group in placements.values()]
 
 
-def check_algorithm_names(loaded: LoadedStudy, engine: Engine) -> None:
+def check_algorithm_names(loaded_study: LoadedStudy, engine: Engine) -> None:
     """Raise BadInput, with the study's lines, for algorithms that the library does not have, and for
     hierarchical algorithms that suit none of the study's placements."""
-    requests = list(requested_names(loaded.study))
-    known = {
+    requests = list(requested_names(loaded_study.study))
+    names_of_collective = {
         name: [one.name for one in engine.algorithms(name)] for _, names, _ in requests for name in names
     }
-    placements = {group.layout.placement(group.nodes, group.ppn) for group in placed_groups(loaded, engine)}
-    unsuited: dict[str, list[str]] = {}
+    placements = {
+        group.layout.placement(group.nodes, group.ppn) for group in placed_groups(loaded_study, engine)
+    }
+    unsuitable: dict[str, list[str]] = {}
     for key, names, algorithms in requests:
         for name in names:
-            for position, requested in enumerate(algorithms):
+            for position, name_in_study in enumerate(algorithms):
                 try:
-                    algorithm = engine.find_algorithm(name, requested)
+                    algorithm = engine.find_algorithm(name, name_in_study)
                 except BadInput as error:  # in a file of the user
-                    raise BadInput(f"{loaded.where((*key, position))} {error}") from None
-                if algorithm is not None and requested not in known[name]:
-                    known[name].append(requested)
+                    raise BadInput(f"{loaded_study.where((*key, position))} {error}") from None
+                if algorithm is not None and name_in_study not in names_of_collective[name]:
+                    names_of_collective[name].append(name_in_study)
                 if algorithm is not None and not any(algorithm.fits(*place) for place in placements):
-                    unsuited.setdefault(name, []).append(requested)
-    check_algorithms(loaded, known, unsuited)
+                    unsuitable.setdefault(name, []).append(name_in_study)
+    check_algorithms(loaded_study, names_of_collective, unsuitable)
 
 
-def prove(loaded: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
+def prove(loaded_study: LoadedStudy, store: Store, engine: Engine, listener: ProgressListener) -> None:
     """Judge all algorithms of every collective and p for which a verdict is missing.
 
     Verdicts come from comparing algorithms, so if one verdict is missing all are determined again.
     """
     requests: dict[tuple[int, str], list[tuple[Algorithm, Case]]] = {}
     incomplete: set[tuple[int, str]] = set()
-    for group in placed_groups(loaded, engine):
+    for group in placed_groups(loaded_study, engine):
         for algorithm in requested_algorithms(group, engine):
-            case = cases(group, [algorithm.name], loaded.study)[0]
+            case = cases(group, [algorithm.name], loaded_study.study)[0]
             key = (group.p, group.collective)
             requests.setdefault(key, []).append((algorithm, case))
             if store.verdict(group.collective, algorithm.name, group.p, group.bytes) is None:
                 incomplete.add(key)
-    ordered = [request for key in sorted(incomplete) for request in requests[key]]
-    for proof in engine.prove(ordered, listener.say):
+    all_requests = [request for key in sorted(incomplete) for request in requests[key]]
+    for proof in engine.prove(all_requests, listener.say):
         store.add_algorithms(proof.algorithms)
         store.add_verdicts(worst_verdicts(proof.verdicts))
 
 
-def unproved_collectives(loaded: LoadedStudy, store: Store, engine: Engine) -> list[str]:
+def unproved_collectives(loaded_study: LoadedStudy, store: Store, engine: Engine) -> list[str]:
     """Collectives with requested algorithms of which none is proved at any p and size."""
-    proved: dict[str, bool] = {}
-    for group in placed_groups(loaded, engine):
+    has_proof: dict[str, bool] = {}
+    for group in placed_groups(loaded_study, engine):
         for algorithm in requested_algorithms(group, engine):
             if algorithm.name == DEFAULT:
                 continue
             verdict = store.verdict(group.collective, algorithm.name, group.p, group.bytes)
             is_proved = verdict is not None and verdict.status == "proved"
-            proved[group.collective] = proved.get(group.collective, False) or is_proved
-    return [collective for collective, is_proved in proved.items() if not is_proved]
+            has_proof[group.collective] = has_proof.get(group.collective, False) or is_proved
+    return [collective for collective, is_proved in has_proof.items() if not is_proved]
 
 
 def worst_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
@@ -214,13 +216,13 @@ def worst_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     worst: dict[tuple[object, ...], Verdict] = {}
     for verdict in verdicts:
         key = (verdict.collective, verdict.algorithm, verdict.p, verdict.bytes)
-        before = worst.setdefault(key, verdict)
+        worst_so_far = worst.setdefault(key, verdict)
         worst[key] = msgspec.structs.replace(
-            verdict if _severity(verdict) > _severity(before) else before,
-            commutative_only=before.commutative_only or verdict.commutative_only,
-            bits=_joined_bits(before.bits, verdict.bits),
-            wrong_calls=before.wrong_calls or verdict.wrong_calls,
-            legal_calls=max(before.legal_calls, verdict.legal_calls),
+            verdict if _severity(verdict) > _severity(worst_so_far) else worst_so_far,
+            commutative_only=worst_so_far.commutative_only or verdict.commutative_only,
+            bits=_joined_bits(worst_so_far.bits, verdict.bits),
+            wrong_calls=worst_so_far.wrong_calls or verdict.wrong_calls,
+            legal_calls=max(worst_so_far.legal_calls, verdict.legal_calls),
         )
     return list(worst.values())
 
@@ -234,26 +236,26 @@ def _severity(verdict: Verdict) -> int:
     return MEASURED.index(verdict.status) if verdict.status in MEASURED else len(MEASURED)
 
 
-def plan(loaded: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
-    """Every case of the study: the algorithms that may be measured, under every pattern.
+def plan(loaded_study: LoadedStudy, store: Store, engine: Engine) -> list[Case]:
+    """The cases of the study: the algorithms that may be measured, under every pattern.
 
     Cases of algorithms that were lost while they were proved are among them: they are asked for, and recorded
     as quarantined, so that they do not disappear from the study.
     """
-    planned: list[Case] = []
-    for group in placed_groups(loaded, engine):
+    all_cases: list[Case] = []
+    for group in placed_groups(loaded_study, engine):
         names = [
             one.name
             for one in requested_algorithms(group, engine)
             if _is_planned(store, group, one.name, engine)
         ]
-        planned += cases(group, names, loaded.study)
-    return planned
+        all_cases += cases(group, names, loaded_study.study)
+    return all_cases
 
 
-def placed_groups(loaded: LoadedStudy, engine: Engine) -> list[Group]:
-    """Every group of the study, placed as the engine places processes."""
-    return [engine.place(group) for group in groups(loaded.study)]
+def placed_groups(loaded_study: LoadedStudy, engine: Engine) -> list[Group]:
+    """The groups of the study, placed as the engine places processes."""
+    return [engine.place_group(group) for group in groups(loaded_study.study)]
 
 
 def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
@@ -266,8 +268,8 @@ def requested_algorithms(group: Group, engine: Engine) -> list[Algorithm]:
     for name in group.algorithms:
         names += [one.name for one in engine.algorithms(group.collective)] if name == "all" else [name]
     algorithms = [engine.find_algorithm(group.collective, name) for name in names]
-    own = group.layout.placement(group.nodes, group.ppn)
-    return list({one.name: one for one in algorithms if one is not None and one.fits(*own)}.values())
+    placement = group.layout.placement(group.nodes, group.ppn)
+    return list({one.name: one for one in algorithms if one is not None and one.fits(*placement)}.values())
 
 
 def _is_planned(store: Store, group: Group, name: str, engine: Engine) -> bool:
@@ -293,11 +295,11 @@ def schedule(
     by launch; then all others, launch by launch. In later rounds every launch runs once. Within a launch the
     shuffled order is kept.
     """
-    shuffled = order(cases, seed, round_number)
+    random_order = order(cases, seed, round_number)
     placement_rank: dict[Hashable, int] = {}
     launch_rank: dict[Hashable, int] = {}
     launches_at: dict[Hashable, set[Hashable]] = {}
-    for case in shuffled:
+    for case in random_order:
         launch = launch_of(case)
         placement_rank.setdefault(case.launch_placement, len(placement_rank))
         launch_rank.setdefault(launch, len(launch_rank))
@@ -310,7 +312,7 @@ def schedule(
         comes_second = round_number == 0 and case.is_delayed
         return placement, comes_second, launch_rank[launch_of(case)]
 
-    return sorted(shuffled, key=key)
+    return sorted(random_order, key=key)
 
 
 def time_limit(

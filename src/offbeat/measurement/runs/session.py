@@ -41,8 +41,8 @@ class Session:
     It holds runtimes without delay, skews, crashes and hangs, also those of earlier runs.
     """
 
-    def __init__(self, loaded: LoadedStudy, store: Store, engine: Engine) -> None:
-        self._loaded = loaded
+    def __init__(self, loaded_study: LoadedStudy, store: Store, engine: Engine) -> None:
+        self._loaded_study = loaded_study
         self._store = store
         self._is_simulated = isinstance(engine, BatchEngine)
         earlier_cases = _earlier_cases(store) if store.has_records else []
@@ -71,12 +71,12 @@ class Session:
 
     def delays_s(self, case: Case) -> NDArray[np.float64]:
         """The delay of each rank in seconds, for a replay in each call; raises :class:`UnknownSkew`."""
-        recorded = self._file(case)
-        if isinstance(recorded, Replay):
-            return recorded.delays_s
+        file = self._file(case)
+        if isinstance(file, Replay):
+            return file.delays_s
         if case.id not in self._skews_s:
             self._skews_s[case.id] = self._runtimes.skew_s(case)
-        return delays_s(self._loaded, case, self._skews_s[case.id])
+        return delays_s(self._loaded_study, case, self._skews_s[case.id])
 
     def note_runtime(self, case: Case, samples: Samples) -> None:
         """Record the runtime on which the skews of other cases depend. Only the first block counts, because
@@ -84,47 +84,49 @@ class Session:
         if samples.block == 0 and not samples.failure and samples.valid.any():
             self._runtimes.note(case, float(np.median(last_delays_s(samples))))
 
-    def save(self, measured: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
+    def save(self, blocks: ListOf[tuple[Case, NDArray[np.float64], Samples]]) -> list[str]:
         """Write blocks of cases to disk, with the requested delays; returns the cases' statuses."""
-        judged = [self._status(case, delays, samples) for case, delays, samples in measured]
+        statuses = [self._status(case, delays, samples) for case, delays, samples in blocks]
         self._store.append_all(
             [
                 (case, self._facts(case, float(delays.max(initial=0.0)), status, reason), samples)
-                for (case, delays, samples), (status, reason) in zip(measured, judged, strict=True)
+                for (case, delays, samples), (status, reason) in zip(blocks, statuses, strict=True)
             ]
         )
-        for case, _, samples in measured:
+        for case, _, samples in blocks:
             self.note_runtime(case, samples)
-        return [status for status, _ in judged]
+        return [status for status, _ in statuses]
 
     def _samples(self, case: Case, delays: NDArray[np.float64], engine: MeasuringEngine) -> Samples:
         failures = self._failures.setdefault(_algorithm_in_group(case), [])
         if len(failures) >= MOST_FAILURES:
             return no_samples(case.processes, f"{NOT_TRIED}{failures[-1]}")
-        samples = engine.measure(algorithm_of(engine, case), case, delays, self._loaded.study.repetitions)
+        samples = engine.measure(
+            algorithm_of(engine, case), case, delays, self._loaded_study.study.repetitions
+        )
         if samples.failure:
             failures.append(samples.failure)
         return samples
 
     def _status(self, case: Case, delays: NDArray[np.float64], samples: Samples) -> tuple[str, str]:
-        """The status, and the reason if it is not ``measured``."""
+        """The status, and the reason if it is not ``blocks``."""
         if samples.failure:
             return "quarantined", samples.failure
-        measured = self._store.blocks_of(case).with_block(samples)
-        rule = self._loaded.study.repetitions
+        blocks = self._store.blocks_of(case).with_block(samples)
+        rule = self._loaded_study.study.repetitions
         calls = len(delays) if case.is_replay else 0
         if self._is_simulated:
-            return judge_repetitions(measured, 1, calls)
-        return judge_blocks(measured, rule, calls)
+            return judge_repetitions(blocks, 1, calls)
+        return judge_blocks(blocks, rule, calls)
 
     def _facts(self, case: Case, skew_s: float, status: str, reason: str) -> dict[str, object]:
         verdict = self._store.verdict(case.collective, case.algorithm, case.p, case.bytes)
-        recorded = self._file(case)
+        file = self._file(case)
         return {
-            "engine": self._loaded.study.engine,
+            "engine": self._loaded_study.study.engine,
             "library": self._library,
             "pattern_kind": _kind(case),
-            "source": recorded_from(recorded.header) if recorded else "",
+            "source": recorded_from(file.header) if file else "",
             "skew_s": skew_s,
             "status": status,
             "reason": reason,
@@ -137,7 +139,7 @@ class Session:
         if case.shape in SHAPES:
             return None
         if case.shape not in self._files:
-            path = self._loaded.pattern_paths()[case.shape]
+            path = self._loaded_study.pattern_paths()[case.shape]
             is_replay = case.is_replay
             self._files[case.shape] = replay_file.read(path) if is_replay else pattern_file.read(path)
         return self._files[case.shape]

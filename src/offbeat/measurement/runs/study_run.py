@@ -46,42 +46,42 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     def load(self, path: Path) -> LoadedStudy:
         """The study of a file with these options. Raises :class:`BadInput` for a faulty study, and for
         options that its engine does not have."""
-        return self._applied(load(path, overrides=self._overrides()))
+        return self._apply(load(path, overrides=self._overrides()))
 
     def loads(self, text: str, path: Path) -> LoadedStudy:
         """The study of a text with these options, as :meth:`load`; ``path`` is for messages, and its folder
         for relative file names."""
-        return self._applied(loads(text, path, overrides=self._overrides()))
+        return self._apply(loads(text, path, overrides=self._overrides()))
 
     def from_values(self, values: Mapping[str, Any], path: Path) -> LoadedStudy:
         """The study of the keys of a study file as plain values with these options, as :meth:`loads`."""
-        return self._applied(from_values(values, path, overrides=self._overrides()))
+        return self._apply(from_values(values, path, overrides=self._overrides()))
 
     def _overrides(self) -> dict[Key, str]:
         return simulator_options(
             engine=self.engine, platform=self.platform, family=self.family, executor=self.executor
         )
 
-    def _applied(self, loaded: LoadedStudy) -> LoadedStudy:
-        loaded = with_mpi(loaded, self.mpi, self.isolate)
+    def _apply(self, loaded_study: LoadedStudy) -> LoadedStudy:
+        loaded_study = with_mpi(loaded_study, self.mpi, self.isolate)
         check_simulator_options(
-            loaded, {"--platform": self.platform, "--family": self.family, "--executor": self.executor}
+            loaded_study, {"--platform": self.platform, "--family": self.family, "--executor": self.executor}
         )
-        return loaded
+        return loaded_study
 
 
 def print_dry_run(
-    loaded: LoadedStudy, mpi: str | None, console: Console, directory: Path | None = None
+    loaded_study: LoadedStudy, mpi: str | None, console: Console, directory: Path | None = None
 ) -> None:
     """Print the cases, what a result directory has of them, the launch commands and an estimate of the time;
     nothing is measured."""
-    installation = installation_of(loaded, mpi)
+    installation = installation_of(loaded_study, mpi)
     with tempfile.TemporaryDirectory() as scratch:
-        describe(loaded, open_engine_of(loaded, Path(scratch), installation), console, directory)
+        describe(loaded_study, open_engine_of(loaded_study, Path(scratch), installation), console, directory)
 
 
 def run_study(
-    loaded: LoadedStudy,
+    loaded_study: LoadedStudy,
     directory: Path,
     progress: RunProgress,
     *,
@@ -95,18 +95,18 @@ def run_study(
     is that of :func:`offbeat.measurement.runs.run.run`. Raises BadInput and RunFailed as it does, and as
     :func:`offbeat.measurement.runs.resume.open_store` does.
     """
-    installation: Installation | None = installation_of(loaded, mpi)
-    if loaded.study.engine == "sim":
-        executors.check(loaded.study.simulator.executor)
-    with resume.open_store(loaded, directory, progress.print) as store:
+    installation: Installation | None = installation_of(loaded_study, mpi)
+    if loaded_study.study.engine == "sim":
+        executors.check(loaded_study.study.simulator.executor)
+    with resume.open_store(loaded_study, directory, progress.print) as store:
         if store.damaged:
             progress.warn(moved_damage_note(store.damaged, directory))
         if retry:
             progress.print(f"{amount(store.retry_quarantined(), 'quarantined case')} to try again")
-        engine = open_engine_of(loaded, directory, installation)
+        engine = open_engine_of(loaded_study, directory, installation)
         try:
             with progress:
-                return run(loaded, store, engine, progress, out_of_time)
+                return run(loaded_study, store, engine, progress, out_of_time)
         finally:
             engine.close()
 

@@ -150,8 +150,8 @@ def reproduce(
             outcome = run(loaded, store, engine, listener, out_of_time)
         finally:
             engine.close()
-    if outcome.stopped:
-        return Reproduction(done=outcome.done, total=outcome.total, pictures=[], claims=[])
+    if outcome.is_stopped:
+        return Reproduction(done=outcome.finished_cases, total=outcome.total, pictures=[], claims=[])
     results = read_study(directory)
     all_maps = maps(results)
     files: list[Path] = []
@@ -159,4 +159,4 @@ def reproduce(
         figure = map_figure(one, algorithms_of(all_maps, one.collective), engine.name)
         files += write_pictures(figure, directory / FOLDER, one.name)
     claims = sentences(all_maps, maps(results, NAMED))
-    return Reproduction(done=outcome.done, total=outcome.total, pictures=files, claims=claims)
+    return Reproduction(done=outcome.finished_cases, total=outcome.total, pictures=files, claims=claims)

@@ -82,11 +82,13 @@ def reproduce(
             outcome = run(loaded, store, engine, listener, out_of_time)
         finally:
             engine.close()
-    if outcome.stopped:
-        return Reproduction(done=outcome.done, total=outcome.total, pictures=[], remarks=[], claims=[])
+    if outcome.is_stopped:
+        return Reproduction(
+            done=outcome.finished_cases, total=outcome.total, pictures=[], remarks=[], claims=[]
+        )
     results = measured(setting, read_study(directory))
     return Reproduction(
-        done=outcome.done,
+        done=outcome.finished_cases,
         total=outcome.total,
         pictures=write_pictures(
             figure_of(results), directory / FOLDER, f"partitioned-figure{setting.figure.number}"

@@ -75,7 +75,7 @@ def verify_folder(results: Callable[[], Results], folder: Path, mpi: str = "") -
     ``results`` reads those that the files were written from; ``mpi`` names another installation than the one
     that they were written for. Raises as :func:`offbeat.selection.verification.verify.prove_files` does.
     """
-    with RunProgress(doing="verify") as progress:
+    with RunProgress(verb="verify") as progress:
         manifest = read_manifest(folder)
         proofs, legal_calls = prove_files(results(), manifest, mpi, folder, progress)
     write_proofs(proofs, folder)

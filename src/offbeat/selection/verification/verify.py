@@ -129,7 +129,7 @@ def _proofs(verifier: Verifier, all_probes: Sequence[Probe], listener: ProgressL
     proofs = []
     for proof in verifier.prove(all_probes, listener.say):
         proofs.append(proof)
-        listener.finished(proof.case, proof.outcome)
+        listener.report_case(proof.case, proof.outcome)
     return proofs
 
 

@@ -84,7 +84,7 @@ def _large_counts(algorithm: InspectedAlgorithm, p: int) -> tuple[int, ...]:
 
 
 def parse_ps(text: str) -> list[int]:
-    """``1-16,64`` → 1 to 16 and 64, ascending. Raises :class:`BadInput` for anything else."""
+    """Parses ``1-16,64``: 1 to 16 and 64, ascending. Raises :class:`BadInput` for anything else."""
     processes: set[int] = set()
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

@@ -28,12 +28,12 @@ class SimulatedExits(Struct, frozen=True, kw_only=True):
 
     @property
     def last_delay_s(self) -> float:
-        """From the last arrival to the last exit."""
+        """The time from the last arrival to the last exit."""
         return float(self.exits_s.max() - self.arrivals_s.max())
 
     @property
     def total_delay_s(self) -> float:
-        """From the first arrival to the last exit."""
+        """The time from the first arrival to the last exit."""
         return float(self.exits_s.max() - self.arrivals_s.min())
 
 

@@ -95,11 +95,11 @@ class PythonAlgorithm(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        """``bcast/my_file.py:chain``."""
+        """The title ``bcast/my_file.py:chain``."""
         return f"{self.collective}/{self.name}"
 
     def messages(self, call: Call) -> dict[str, Any]:
-        """All messages of a call."""
+        """The messages of a call."""
         return self._programs(call).messages()
 
     def schedule(self, call: Call, *, local_work: bool) -> Any:

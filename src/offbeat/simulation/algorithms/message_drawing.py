@@ -88,7 +88,7 @@ def heading(call: CallMessages) -> str:
 
 
 def describe_round(messages: Sequence[Message], p: int) -> str:
-    """``64 messages of 1 KiB: every rank to rank + 1, rank + 2``: number, sizes and distances."""
+    """Returns ``64 messages of 1 KiB: every rank to rank + 1, rank + 2``: number, sizes, distances."""
     sizes = sorted({message.bytes for message in messages})
     size = _sizes(sizes)
     apart = {abs(message.source - message.target) for message in messages}

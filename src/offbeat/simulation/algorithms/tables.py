@@ -93,7 +93,7 @@ def _describe_call(entry: ReportedCall) -> str:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """``1-16, 64``."""
+    """Returns ``1-16, 64``."""
     runs = []
     for _, group in groupby(enumerate(numbers), key=lambda entry: entry[1] - entry[0]):
         run = [number for _, number in group]

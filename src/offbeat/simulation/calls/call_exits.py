@@ -165,7 +165,7 @@ class SimulatedCall(Struct, frozen=True, kw_only=True, eq=False):
         )
 
     def refusal(self, memory_bytes: float) -> str:
-        """As :func:`refusal`."""
+        """Does the same as :func:`refusal`."""
         reason, messages = self.preview()
         needed_bytes = messages * BYTES_PER_MESSAGE
         if not reason and needed_bytes > memory_bytes:
@@ -292,12 +292,12 @@ def _own_function(algorithm: Algorithm | RankFunction | str, collective: str) ->
 
 
 def _run_function(job: Job, function: RankFunction) -> SimulationResult:
-    """As :func:`run_job`, for an algorithm that the user wrote."""
+    """Does the same as :func:`run_job`, for an algorithm that the user wrote."""
     return _evaluate(job, _schedule_of_function(job, function), job.element_bytes)
 
 
 def _programs(job: Job, function: RankFunction) -> _simulator.Programs:
-    """What the function writes for each rank. Raises ValueError if the function refuses the call."""
+    """The programs that the function writes for all ranks. Raises ValueError if it refuses the call."""
     if job.layout.communicators > 1:
         raise ValueError("your own algorithm is simulated on one communicator; write communicators=1")
     elements, nodes = job.bytes // job.element_bytes, job.node_of_rank.tolist()

@@ -74,7 +74,7 @@ def find(collective: str, family: str, name: str) -> SimulatedAlgorithm | None:
 
 
 def get_algorithm(collective: str, family: str, name: str) -> SimulatedAlgorithm:
-    """As :func:`find`, but raises :class:`BadInput` with the nearest names if there is none."""
+    """Does the same as :func:`find`, but raises :class:`BadInput` with the nearest names if there is none."""
     if algorithm := find(collective, family, name):
         return algorithm
     names = [known.name for known in algorithms(collective, family)]

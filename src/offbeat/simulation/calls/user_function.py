@@ -112,7 +112,7 @@ def _user_errors(path: Path, where: str = "") -> Iterator[None]:
 
 
 def _line_in(path: Path, error: BaseException) -> str:
-    """``FILE:LINE`` where an exception was raised, or FILE if its traceback has no line of the file."""
+    """The ``FILE:LINE`` where an exception was raised, or FILE if its traceback has no line of the file."""
     file = path.resolve()
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename) == file]
     return f"{path}:{frames[-1].lineno}" if frames else str(path)

@@ -347,7 +347,7 @@ def _measure(tuning: Tuning, study: LoadedStudy, results: Path) -> bool:
             f" the program ({'; '.join(error.changes)}); continue with the version that began it, or begin"
             " again in another directory with --output"
         ) from error
-    return not outcome.stopped
+    return not outcome.is_stopped
 
 
 def _out_of_time(tuning: Tuning) -> Callable[[float], bool]:
