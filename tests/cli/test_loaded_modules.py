@@ -15,7 +15,7 @@ from offbeat.model.pattern.shapes import SHAPES
 
 pytestmark = pytest.mark.slow
 
-HEAVY = {"matplotlib", "mpi4py", "numpy", "polars", "pyarrow", "rich", "scipy", "tomlkit", "jinja2"}
+HEAVY = {"matplotlib", "mpi4py", "numpy", "polars", "rich", "scipy", "tomlkit", "jinja2"}
 """Packages that take long to load, or that few verbs need."""
 
 

@@ -68,7 +68,7 @@ def test_tests_and_probes_whose_number_is_chance_are_no_calls_of_an_iteration(tm
 
 
 def test_a_sampled_trace_says_what_is_missing(tmp_path: Path) -> None:
-    sampled: dict[str, Any] = {"every": 10, "sampling": b"OFFBEAT_TRACE_EVERY=10"}
+    sampled: dict[str, Any] = {"period": 10, "sampling": b"OFFBEAT_TRACE_EVERY=10"}
     folder = Ring(computing(40, 3), allreduce_every=1).write(tmp_path / "t", **sampled)
     report = analyse(open_trace(folder))
     assert report.table.iterations.count == 40

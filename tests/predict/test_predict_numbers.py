@@ -214,7 +214,7 @@ def test_calls_on_some_ranks_count_in_proportion(tmp_path: Path) -> None:
 def test_if_every_kth_call_was_recorded_each_represents_k(tmp_path: Path) -> None:
     files = factory.files(4)
     for one in files:
-        one.header["every"] = 10
+        one.header["period"] = 10
         for sequence in range(5):
             begin = (1 + sequence) * 1_000_000
             one.call(begin, begin + 70_000, sequence=10 * sequence, function="MPI_Alltoall", bytes=32768)
@@ -232,7 +232,7 @@ def sampled_steps(folder: Path, recorded: list[int], *, freed: int | None) -> Pa
     is recorded, and the communicator is freed after some calls, or never."""
     files = factory.files(4)
     for one in files:
-        one.header["every"] = 10
+        one.header["period"] = 10
         for step in range(20):
             again = factory.communicator(3 + step, range(4), one.rank, ordinal=1 + step, parent=1)
             one.definitions += [again, *([] if freed is None else [factory.freed(3 + step, freed)])]

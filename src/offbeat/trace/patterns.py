@@ -272,43 +272,30 @@ def _cloud(points: Array, random: np.random.Generator) -> Array:
 def k_means(points: Array, number: int, random: np.random.Generator) -> tuple[Array, float]:
     """Centres (number, dimensions) of points (n, dimensions), n ≥ number, and the remaining sum of squares:
     the best of several starts by k-means++."""
+    from scipy.cluster.vq import ClusterError, kmeans2  # loads slowly
+
     best, least = points[:number], np.inf
     for _ in range(_STARTS):
-        centres = _spread_out(points, number, random)
-        for _ in range(_ROUNDS):
-            cluster_of_point = nearest_centres(points, centres)
-            new_centres = np.array(
-                [
-                    points[cluster_of_point == one].mean(axis=0)
-                    if (cluster_of_point == one).any()
-                    else centres[one]
-                    for one in range(number)
-                ]
-            )
-            if np.array_equal(new_centres, centres):
-                break
-            centres = new_centres
-        remaining_square = _square(points - centres[nearest_centres(points, centres)])
+        try:
+            with np.errstate(invalid="ignore"):  # equal points have no distances to choose by
+                centres, labels = kmeans2(
+                    points, number, iter=_ROUNDS, minit="++", missing="raise", seed=random
+                )
+        except ClusterError:  # fewer different points than clusters
+            continue
+        remaining_square = _square(points - centres[labels])
         if remaining_square < least:
             best, least = centres, remaining_square
+    if least == np.inf:
+        least = _square(points - best[nearest_centres(points, best)])
     return best, float(least)
-
-
-def _spread_out(points: Array, number: int, random: np.random.Generator) -> Array:
-    """Starting centres that are far from each other (k-means++)."""
-    centres = [points[random.integers(len(points))]]
-    for _ in range(number - 1):
-        away = np.min([((points - one) ** 2).sum(axis=1) for one in centres], axis=0)
-        total = away.sum()
-        index = random.choice(len(points), p=away / total) if total > 0 else random.integers(len(points))
-        centres.append(points[index])
-    return np.array(centres)
 
 
 def nearest_centres(points: Array, centres: Array) -> NDArray[np.int64]:
     """The nearest centre of each point, (n,)."""
-    squares = (centres * centres).sum(axis=1) - 2 * points @ centres.T
-    return np.argmin(squares, axis=1)
+    from scipy.cluster.vq import vq  # loads slowly
+
+    return np.asarray(vq(points, centres)[0], dtype=np.int64)
 
 
 def _cluster(delays_s: Array, deviations_s: Array, calls: NDArray[np.int64]) -> Cluster:

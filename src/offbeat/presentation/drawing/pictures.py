@@ -5,20 +5,18 @@ from __future__ import annotations
 import base64
 import io
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import matplotlib
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from msgspec import Struct
 
 from offbeat.base.atomic_write import atomic_writer, write_error
 from offbeat.base.errors import BadInput
 from offbeat.base.reading import file_name
-from offbeat.presentation.drawing.fonts import FONT, small_font
+from offbeat.presentation.drawing.sheet import FONT
 
 SUFFIXES = (".png", ".pdf", ".svg")
 """The file formats of every figure."""
@@ -97,22 +95,8 @@ def write_pictures(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 def _save(figure: Figure, stream: BinaryIO, suffix: str) -> None:
     """Write a figure without a date, so that the same figure gives the same file."""
-    families = [small_font(), FONT] if suffix == ".pdf" else [FONT]
-    with matplotlib.rc_context({**_SETTINGS, "font.family": families}), _in_font(figure, families):
+    with matplotlib.rc_context({**_SETTINGS, "font.family": FONT}):
         figure.savefig(stream, format=suffix[1:], dpi=DPI, metadata=_METADATA[suffix])
-
-
-@contextmanager
-def _in_font(figure: Figure, families: list[str]) -> Iterator[None]:
-    """All texts of a figure in a font; later, each in its own again."""
-    own = [(text, text.get_fontfamily()) for text in figure.findobj(Text)]
-    try:
-        for text, _ in own:
-            text.set_fontfamily(families)
-        yield
-    finally:
-        for text, family in own:
-            text.set_fontfamily(family)
 
 
 class Album:

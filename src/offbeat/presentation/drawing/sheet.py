@@ -12,8 +12,10 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import TextToPath
 
-from offbeat.presentation.drawing.fonts import FONT
 from offbeat.presentation.drawing.palette import INK, PAPER, TONES
+
+FONT = "DejaVu Sans"
+"""The font of all pictures, which matplotlib brings."""
 
 POINT = 1 / 72
 """Inches."""
