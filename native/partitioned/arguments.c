@@ -70,8 +70,8 @@ static int keep_datatype(MPI_Datatype datatype, offbeat_partitioned_request *req
 int offbeat_partitioned_describe(const offbeat_partitioned_arguments *arguments,
                                  offbeat_partitioned_comm *comm,
                                  const offbeat_partitioned_operations *operations,
-                                 offbeat_partitioned_request **created) {
-    offbeat_partitioned_request *request = *created = calloc(1, operations->size_bytes);
+                                 offbeat_partitioned_request **result) {
+    offbeat_partitioned_request *request = *result = calloc(1, operations->size_bytes);
     if (request == NULL)
         return MPI_ERR_NO_MEM;
     offbeat_partitioned_comm_use(comm);
@@ -86,6 +86,6 @@ int offbeat_partitioned_describe(const offbeat_partitioned_arguments *arguments,
     if (rc == MPI_SUCCESS)
         return MPI_SUCCESS;
     offbeat_partitioned_destroy(request);
-    *created = NULL;
+    *result = NULL;
     return rc;
 }

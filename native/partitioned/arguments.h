@@ -29,11 +29,11 @@ int offbeat_partitioned_check_elements(const offbeat_partitioned_arguments *argu
 /** Whether MPI defines the datatype. */
 int offbeat_partitioned_is_predefined(MPI_Datatype datatype);
 
-/** Creates a request of a kind, with what is equal for all kinds. @param[out] created NULL after an error
+/** Creates a request of a kind, with what is equal for all kinds. @param[out] result NULL after an error
  * @return an MPI error code */
 int offbeat_partitioned_describe(const offbeat_partitioned_arguments *arguments,
                                  offbeat_partitioned_comm *comm,
                                  const offbeat_partitioned_operations *operations,
-                                 offbeat_partitioned_request **created);
+                                 offbeat_partitioned_request **result);
 
 #endif

@@ -58,14 +58,14 @@ static int release_all(MPI_Comm comm, int key, void *value, void *extra) {
 
 /* Creates the keyval at the first call of any thread. */
 static int create_keyval(void) {
-    int rc = MPI_SUCCESS, created;
+    int rc = MPI_SUCCESS, new_keyval;
     pthread_mutex_lock(&keyval_lock);
     if (keyval == MPI_KEYVAL_INVALID) {
-        rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &created, NULL);
+        rc = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &new_keyval, NULL);
         if (rc == MPI_SUCCESS)
             rc = offbeat_call_at_finalize(release_all);
         if (rc == MPI_SUCCESS)
-            keyval = created;
+            keyval = new_keyval;
     }
     pthread_mutex_unlock(&keyval_lock);
     return rc;
@@ -99,11 +99,11 @@ static void refuse(refusal *reason, int error_class, const char *why) {
 /* The smallest number that a process of the communicator gave. On an inter-communicator, a reduction gives
  * the result of the other group; the second one therefore combines both. */
 static int smallest(MPI_Comm comm, int number, int *result) {
-    int other;
-    int rc = PMPI_Allreduce(&number, &other, 1, MPI_INT, MPI_MIN, comm);
+    int other_number;
+    int rc = PMPI_Allreduce(&number, &other_number, 1, MPI_INT, MPI_MIN, comm);
     if (rc != MPI_SUCCESS)
         return rc;
-    number = other < number ? other : number;
+    number = other_number < number ? other_number : number;
     return PMPI_Allreduce(&number, result, 1, MPI_INT, MPI_MIN, comm);
 }
 
@@ -160,25 +160,25 @@ static int create_lanes_and_attribute(MPI_Comm comm, int lanes, offbeat_partitio
 static int attach(MPI_Comm comm, int lanes, const refusal *reason, offbeat_partitioned_comm *state) {
     MPI_Comm setup;
     const int is_refused = reason->error_class != MPI_SUCCESS;
-    int agreed = 0, is_attached = 0;
+    int lanes_of_all = 0, is_attached = 0;
     int rc = offbeat_partitioned_note(offbeat_create_private_comm(comm, &setup));
     if (rc == MPI_SUCCESS)
-        rc = offbeat_partitioned_raise(comm,
-                                       smallest(setup, is_refused ? -reason->error_class : lanes, &agreed));
+        rc = offbeat_partitioned_raise(
+            comm, smallest(setup, is_refused ? -reason->error_class : lanes, &lanes_of_all));
     if (state != NULL)
         state->matching.comm = setup;
     else if (setup != MPI_COMM_NULL)
         PMPI_Comm_free(&setup);
-    if (rc == MPI_SUCCESS && agreed > 0)
-        rc = create_lanes_and_attribute(comm, agreed, state, &is_attached);
+    if (rc == MPI_SUCCESS && lanes_of_all > 0)
+        rc = create_lanes_and_attribute(comm, lanes_of_all, state, &is_attached);
     else if (state != NULL)
         offbeat_partitioned_comm_destroy(state);
     if (rc != MPI_SUCCESS || is_attached)
         return rc;
     return offbeat_partitioned_fail(comm,
-                                    is_refused   ? reason->error_class
-                                    : agreed < 0 ? -agreed
-                                                 : MPI_ERR_OTHER,
+                                    is_refused         ? reason->error_class
+                                    : lanes_of_all < 0 ? -lanes_of_all
+                                                       : MPI_ERR_OTHER,
                                     "offbeat_partitioned_attach: %s",
                                     is_refused ? reason->why
                                                : "it failed on another process, whose error says why");
@@ -240,7 +240,7 @@ static int peer_group(MPI_Comm comm, MPI_Group *group) {
 }
 
 /* Sets the ranks of the peers in the attached communicator; MPI_UNDEFINED for processes that it lacks. */
-static int translate(MPI_Comm comm, MPI_Comm attached, offbeat_partitioned_comm *state) {
+static int translate(MPI_Comm comm, MPI_Comm attached_comm, offbeat_partitioned_comm *state) {
     MPI_Group peers, processes;
     int *ranks = malloc(((size_t)state->peers + 1) * sizeof *ranks);
     state->root_ranks = malloc(((size_t)state->peers + 1) * sizeof *state->root_ranks);
@@ -248,7 +248,7 @@ static int translate(MPI_Comm comm, MPI_Comm attached, offbeat_partitioned_comm 
     if (rc == MPI_SUCCESS) {
         for (int i = 0; i < state->peers; i++)
             ranks[i] = i;
-        rc = PMPI_Comm_group(attached, &processes);
+        rc = PMPI_Comm_group(attached_comm, &processes);
         if (rc == MPI_SUCCESS) {
             rc = PMPI_Group_translate_ranks(peers, state->peers, ranks, processes, state->root_ranks);
             PMPI_Group_free(&processes);
@@ -266,11 +266,11 @@ static int has_all_peers(const offbeat_partitioned_comm *state) {
     return 1;
 }
 
-int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t identity) {
+int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached_comm, int64_t identity) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     if (offbeat_partitioned_comm_of(comm) != NULL)
         return MPI_SUCCESS;
-    offbeat_partitioned_comm *root = offbeat_partitioned_comm_of(attached);
+    offbeat_partitioned_comm *root = offbeat_partitioned_comm_of(attached_comm);
     if (root == NULL)
         return offbeat_partitioned_fail(comm, MPI_ERR_COMM,
                                         "partitioned communication: MPI_COMM_WORLD is not attached");
@@ -279,7 +279,7 @@ int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t iden
         return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
     int rc = describe(comm, state);
     if (rc == MPI_SUCCESS)
-        rc = translate(comm, attached, state);
+        rc = translate(comm, attached_comm, state);
     if (rc != MPI_SUCCESS || !has_all_peers(state)) {
         offbeat_partitioned_comm_destroy(state);
         return rc != MPI_SUCCESS ? offbeat_partitioned_raise(comm, rc)

@@ -18,6 +18,6 @@ offbeat_partitioned_comm *offbeat_partitioned_comm_of(MPI_Comm comm);
  * @param identity not 0; equal on all processes of the communicator, and different from those of all other
  *                 communicators in which two of its processes are peers
  */
-int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached, int64_t identity);
+int offbeat_partitioned_attach_to(MPI_Comm comm, MPI_Comm attached_comm, int64_t identity);
 
 #endif

@@ -10,18 +10,18 @@ typedef offbeat_partitioned_collective collective;
 typedef offbeat_partitioned_step step;
 
 static request *head_of(collective *call) {
-    return &call->marked.head;
+    return &call->marks.head;
 }
 
 static unsigned stamp_of(const collective *call) {
-    return offbeat_partitioned_stamp(&call->marked.head);
+    return offbeat_partitioned_stamp(&call->marks.head);
 }
 
 /* The parts of a message that travel. Each has a tag of its own. */
 enum { RESULT, PARTIAL, PARTS };
 
 /* What the end of an MPI request means: the arrival of a part, or nothing. */
-enum { SENT = PARTS, PURPOSES };
+enum { SEND_END = PARTS, PURPOSES };
 
 /* --- the routes of messages --- */
 
@@ -68,15 +68,15 @@ int offbeat_partitioned_collective_allocate(collective *call) {
 static offbeat_partitioned_elements elements_of(const collective *call, char *array, int message) {
     const int64_t first = offbeat_partitioned_first_unit(&call->layout, message) * call->unit_elements;
     const int64_t next = offbeat_partitioned_first_unit(&call->layout, message + 1) * call->unit_elements;
-    return (offbeat_partitioned_elements){array + first * call->marked.head.extent, next - first,
-                                          call->marked.head.datatype};
+    return (offbeat_partitioned_elements){array + first * call->marks.head.extent, next - first,
+                                          call->marks.head.datatype};
 }
 
 static MPI_Comm lane_of(const collective *call, int message) {
-    const int lane = (int)(((int64_t)call->marked.messages.first_lane +
-                            (int64_t)message * call->marked.messages.lane_step) %
-                           call->marked.head.comm->lane_count);
-    return call->marked.head.comm->lanes[lane];
+    const int lane =
+        (int)(((int64_t)call->marks.messages.first_lane + (int64_t)message * call->marks.messages.lane_step) %
+              call->marks.head.comm->lane_count);
+    return call->marks.head.comm->lanes[lane];
 }
 
 static int tag_of(const collective *call, int first_tag, int message, int part) {
@@ -97,10 +97,10 @@ static void receive(collective *call, char *array, int message, int part) {
 static void send(collective *call, char *array, int message, int part, int child) {
     int rc = offbeat_partitioned_isend(elements_of(call, array, message),
                                        (call->tree.first_child + child) % call->size,
-                                       tag_of(call, call->marked.messages.first_tag, message, part),
+                                       tag_of(call, call->marks.messages.first_tag, message, part),
                                        lane_of(call, message), &call->requests[call->request_count]);
     offbeat_partitioned_note_failure(head_of(call), rc);
-    call->purposes[call->request_count] = SENT;
+    call->purposes[call->request_count] = SEND_END;
     call->request_count += rc == MPI_SUCCESS;
 }
 
@@ -111,14 +111,14 @@ static void finish(collective *call, int message) {
     call->steps[message].waits_for = OFFBEAT_PARTITIONED_NO_MESSAGE;
     call->finished_count++;
     for (int i = 0; i < call->tree.children && forwards(call, message); i++)
-        send(call, call->marked.head.buffer, message, RESULT, i);
+        send(call, call->marks.head.buffer, message, RESULT, i);
     atomic_store_explicit(&call->steps[message].finished_stamp, stamp_of(call), memory_order_release);
 }
 
 /* Adds the own contribution of an allreduce. The receive of the result is posted before the sum leaves, and
  * not earlier, as the result's buffer may hold the contribution. */
 static void add(collective *call, int message) {
-    const int64_t count = elements_of(call, call->marked.head.buffer, message).count;
+    const int64_t count = elements_of(call, call->marks.head.buffer, message).count;
     const int64_t first = offbeat_partitioned_first_unit(&call->layout, message);
     const int is_first = start_of(call, message) == call->rank;
     char *sum = NULL;
@@ -131,14 +131,14 @@ static void add(collective *call, int message) {
     offbeat_partitioned_note_failure(
         head_of(call), offbeat_partitioned_reduction_pass(&call->reduction, first, count, is_first, &sum));
     call->steps[message].waits_for = OFFBEAT_PARTITIONED_RESULT;
-    receive(call, call->marked.head.buffer, message, RESULT);
+    receive(call, call->marks.head.buffer, message, RESULT);
     send(call, sum, message, PARTIAL, 0);
 }
 
 /* Contributes to a message if all that it waits for is here. */
 static void contribute(collective *call, int message) {
     const step *current = &call->steps[message];
-    const atomic_uint *ready = &call->marked.messages.message[message / call->layout.blocks].stamp;
+    const atomic_uint *ready = &call->marks.messages.message[message / call->layout.blocks].stamp;
     if (current->waits_for != OFFBEAT_PARTITIONED_CONTRIBUTION ||
         atomic_load_explicit(ready, memory_order_acquire) != stamp_of(call))
         return;
@@ -192,7 +192,7 @@ static void test_messages(collective *call) {
 }
 
 static int has_failed(const collective *call) {
-    return atomic_load_explicit(&call->marked.head.failure, memory_order_relaxed) != MPI_SUCCESS;
+    return atomic_load_explicit(&call->marks.head.failure, memory_order_relaxed) != MPI_SUCCESS;
 }
 
 static void test_often(collective *call, int tests) {
@@ -203,9 +203,9 @@ static void test_often(collective *call, int tests) {
 /* MPI failed: no message may arrive in the caller's buffer after the iteration. Messages that are on their
  * way remain. Later iterations fail, too: they would receive the messages of this one. */
 static void give_up(collective *call) {
-    call->lasting_failure = atomic_load_explicit(&call->marked.head.failure, memory_order_relaxed);
+    call->lasting_failure = atomic_load_explicit(&call->marks.head.failure, memory_order_relaxed);
     for (int i = 0; i < call->request_count; i++)
-        if (call->purposes[i] != SENT)
+        if (call->purposes[i] != SEND_END)
             offbeat_partitioned_cancel(&call->requests[i]);
     remove_ended(call);
 }
@@ -213,15 +213,15 @@ static void give_up(collective *call) {
 /* Whether no thread can still mark a partition: after a failure, the program may free the request. */
 static int are_all_marked(const collective *call) {
     for (int i = 0; i < call->layout.groups && has_contribution(call); i++)
-        if (atomic_load_explicit(&call->marked.messages.message[i].stamp, memory_order_acquire) !=
+        if (atomic_load_explicit(&call->marks.messages.message[i].stamp, memory_order_acquire) !=
             stamp_of(call))
             return 0;
     return 1;
 }
 
 static void progress_inside(collective *call, int tests) {
-    if (!offbeat_partitioned_is_active(&call->marked.head) ||
-        offbeat_partitioned_is_complete(&call->marked.head))
+    if (!offbeat_partitioned_is_active(&call->marks.head) ||
+        offbeat_partitioned_is_complete(&call->marks.head))
         return;
     if (call->lasting_failure == MPI_SUCCESS) {
         contribute_ready(call);
@@ -262,7 +262,7 @@ static void progress(request *head, int partition) {
  * iterations. After the last group of an iteration, the program waits, which tests them. */
 static int tests_after(const collective *call, int group, unsigned ready_count) {
     const int is_last = ready_count % (unsigned)call->layout.groups == 0;
-    const int tests = is_last ? 1 : offbeat_partitioned_tests_after(&call->marked.messages, group);
+    const int tests = is_last ? 1 : offbeat_partitioned_tests_after(&call->marks.messages, group);
     return tests > 1 ? tests : 1;
 }
 
@@ -271,7 +271,7 @@ static int tests_after(const collective *call, int group, unsigned ready_count) 
 static void send_group(request *head, int group) {
     collective *call = (collective *)head;
     atomic_fetch_add(&call->markers, 1);
-    atomic_store_explicit(&call->marked.messages.message[group].stamp, stamp_of(call), memory_order_release);
+    atomic_store_explicit(&call->marks.messages.message[group].stamp, stamp_of(call), memory_order_release);
     const unsigned ready_count = atomic_fetch_add(&call->ready_groups, 1) + 1;
     progress_often(call, tests_after(call, group, ready_count));
     /* The last access: when the count is 0, another thread may complete and free the request. */
@@ -282,7 +282,7 @@ static void send_group(request *head, int group) {
 static void post(collective *call) {
     for (int i = 0; i < offbeat_partitioned_steps(call); i++) {
         if (!has_contribution(call))
-            receive(call, call->marked.head.buffer, i, RESULT);
+            receive(call, call->marks.head.buffer, i, RESULT);
         else if (call->is_allreduce && start_of(call, i) != call->rank)
             receive(call, call->reduction.partial, i, PARTIAL);
     }
@@ -298,7 +298,7 @@ static void start(request *head) {
     }
     if (can_post)
         call->finished_count = call->request_count = 0;
-    offbeat_partitioned_marks_begin(&call->marked);
+    offbeat_partitioned_marks_begin(&call->marks);
     if (head->partitions == 0)
         send_group(head, 0);
     atomic_store_explicit(&head->is_active, 1, memory_order_release);
@@ -309,7 +309,7 @@ static void start(request *head) {
 
 static int has_arrived(const request *head, int partition) {
     const collective *call = (const collective *)head;
-    const int first = call->marked.messages.first_of[partition] * call->layout.blocks;
+    const int first = call->marks.messages.first_of[partition] * call->layout.blocks;
     for (int i = first; i < first + call->layout.blocks; i++)
         if (atomic_load_explicit(&call->steps[i].finished_stamp, memory_order_acquire) != stamp_of(call))
             return 0;
@@ -340,7 +340,7 @@ static int abandon(request *head) {
 static void free_collective(request *head) {
     collective *call = (collective *)head;
     offbeat_partitioned_reduction_free(&call->reduction);
-    offbeat_partitioned_marks_free(&call->marked);
+    offbeat_partitioned_marks_free(&call->marks);
     free(call->steps);
     free(call->requests);
     free(call->purposes);

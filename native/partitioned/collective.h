@@ -33,7 +33,7 @@ typedef struct offbeat_partitioned_step {
 } offbeat_partitioned_step;
 
 typedef struct offbeat_partitioned_collective {
-    offbeat_partitioned_marked_request marked; /**< the first member */
+    offbeat_partitioned_marked_request marks; /**< the first member */
     int is_allreduce, is_in_rank_order;
     int rank, size;
     offbeat_partitioned_tree

@@ -68,15 +68,15 @@ static int check_comm(const offbeat_partitioned_arguments *arguments, const offb
  * fail, at one of the processes, and the others would wait for its result. */
 static int check_operation(const offbeat_partitioned_arguments *arguments,
                            const collective_arguments *details) {
-    enum { PREDEFINED = 12 };
-    const MPI_Op predefined[PREDEFINED] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
+    enum { OPERATIONS = 12 };
+    const MPI_Op operations[OPERATIONS] = {MPI_MAX, MPI_MIN, MPI_SUM,  MPI_PROD, MPI_LAND,   MPI_BAND,
                                            MPI_LOR, MPI_BOR, MPI_LXOR, MPI_BXOR, MPI_MAXLOC, MPI_MINLOC};
     int64_t left[8] = {0}, right[8] = {0}; /* larger than each predefined datatype */
     if (details->op == MPI_OP_NULL || details->op == MPI_REPLACE || details->op == MPI_NO_OP)
         return offbeat_partitioned_fail(arguments->comm, MPI_ERR_OP,
                                         "%s: the operation is not one of a reduction", arguments->function);
-    for (int i = 0; i < PREDEFINED; i++) {
-        if (details->op != predefined[i])
+    for (int i = 0; i < OPERATIONS; i++) {
+        if (details->op != operations[i])
             continue;
         if (!offbeat_partitioned_is_predefined(arguments->datatype) ||
             PMPI_Reduce_local(left, right, 1, arguments->datatype, details->op) != MPI_SUCCESS)
@@ -162,22 +162,22 @@ static int64_t unit_bytes_of(const int64_t *records, int size) {
 /* --- the request --- */
 
 static void lay_out(offbeat_partitioned_collective *call, const int64_t *records, int root) {
-    const offbeat_partitioned_request *request = &call->marked.head;
-    const int64_t *decided = &records[root * LENGTH];
+    const offbeat_partitioned_request *request = &call->marks.head;
+    const int64_t *root_record = &records[root * LENGTH];
     const int64_t unit_bytes = unit_bytes_of(records, call->size);
     const int64_t units = unit_bytes > 0 ? records[PARTITION_BYTES] / unit_bytes : 0;
-    const int64_t message_bytes = decided[MESSAGE_BYTES] > 0
-                                      ? decided[MESSAGE_BYTES]
+    const int64_t message_bytes = root_record[MESSAGE_BYTES] > 0
+                                      ? root_record[MESSAGE_BYTES]
                                       : offbeat_partitioned_default_message_bytes(
                                             call->size, request->partitions * records[PARTITION_BYTES]);
     call->layout = offbeat_partitioned_divide(request->partitions, units, unit_bytes, message_bytes);
     call->unit_elements = request->element_bytes > 0 ? unit_bytes / request->element_bytes : 0;
-    call->is_in_rank_order = decided[IS_IN_RANK_ORDER] || !decided[IS_COMMUTATIVE];
-    call->marked.messages.first_lane = (int)decided[FIRST_LANE];
-    call->marked.messages.lane_step = (int)decided[LANE_STEP];
+    call->is_in_rank_order = root_record[IS_IN_RANK_ORDER] || !root_record[IS_COMMUTATIVE];
+    call->marks.messages.first_lane = (int)root_record[FIRST_LANE];
+    call->marks.messages.lane_step = (int)root_record[LANE_STEP];
     const int messages = offbeat_partitioned_steps(call);
-    const int fanout =
-        decided[FANOUT] > 0 ? (int)decided[FANOUT] : offbeat_partitioned_best_fanout(call->size, messages);
+    const int fanout = root_record[FANOUT] > 0 ? (int)root_record[FANOUT]
+                                               : offbeat_partitioned_best_fanout(call->size, messages);
     call->tree = offbeat_partitioned_tree_of(call->rank, call->size, root, fanout);
     if (call->is_allreduce)
         call->tree = (offbeat_partitioned_tree){.parent = (call->rank + call->size - 1) % call->size,
@@ -186,7 +186,7 @@ static void lay_out(offbeat_partitioned_collective *call, const int64_t *records
 }
 
 static int allocate_reduction(offbeat_partitioned_collective *call, const collective_arguments *details) {
-    const offbeat_partitioned_request *request = &call->marked.head;
+    const offbeat_partitioned_request *request = &call->marks.head;
     int64_t largest = 0;
     for (int i = 0; i < offbeat_partitioned_steps(call); i++) {
         const int64_t units = offbeat_partitioned_first_unit(&call->layout, i + 1) -
@@ -207,15 +207,15 @@ static int allocate_reduction(offbeat_partitioned_collective *call, const collec
 
 /* Allocates the memory and the tags of this process. @return an MPI error code */
 static int allocate(offbeat_partitioned_collective *call, const collective_arguments *details) {
-    offbeat_partitioned_request *request = &call->marked.head;
-    offbeat_partitioned_messages *groups = &call->marked.messages;
+    offbeat_partitioned_request *request = &call->marks.head;
+    offbeat_partitioned_messages *groups = &call->marks.messages;
     offbeat_partitioned_plan_init(&groups->plan, request->partitions, call->layout.groups, 0);
-    groups->most = call->layout.groups;
+    groups->limit = call->layout.groups;
     groups->partitions = request->partitions;
     groups->partition_bytes = offbeat_partitioned_partition_bytes(request);
     int rc = offbeat_partitioned_messages_allocate(groups, request);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_partitioned_marks_allocate(&call->marked);
+        rc = offbeat_partitioned_marks_allocate(&call->marks);
     if (rc == MPI_SUCCESS)
         rc = offbeat_partitioned_collective_allocate(call);
     if (rc == MPI_SUCCESS && call->is_allreduce)
@@ -230,25 +230,25 @@ static int allocate(offbeat_partitioned_collective *call, const collective_argum
 /* Tells all processes the own first tag, or the failure. @return an error code, which was raised */
 static int exchange_tags(const offbeat_partitioned_arguments *arguments, offbeat_partitioned_collective *call,
                          int own_rc) {
-    int own_tag = own_rc == MPI_SUCCESS ? call->marked.messages.first_tag : -1;
+    int own_tag = own_rc == MPI_SUCCESS ? call->marks.messages.first_tag : -1;
     int *tags = malloc((size_t)call->size * sizeof *tags);
     if (tags == NULL)
         return offbeat_partitioned_raise(arguments->comm, MPI_ERR_NO_MEM);
     int rc = PMPI_Allgather(&own_tag, 1, MPI_INT, tags, 1, MPI_INT,
-                            call->marked.head.comm->root->matching.comm),
-        failed = -1;
+                            call->marks.head.comm->root->matching.comm),
+        failed_rank = -1;
     for (int i = 0; i < call->size && rc == MPI_SUCCESS; i++)
-        if (tags[i] < 0 && failed < 0)
-            failed = i;
+        if (tags[i] < 0 && failed_rank < 0)
+            failed_rank = i;
     call->parent_tag = rc == MPI_SUCCESS && call->tree.parent >= 0 ? tags[call->tree.parent] : 0;
     free(tags);
     if (rc != MPI_SUCCESS)
         return offbeat_partitioned_raise(arguments->comm, rc);
-    if (failed < 0)
+    if (failed_rank < 0)
         return MPI_SUCCESS;
     return offbeat_partitioned_fail(arguments->comm, own_rc == MPI_SUCCESS ? MPI_ERR_OTHER : own_rc,
                                     "%s: rank %d has no memory or no tags left for the request",
-                                    arguments->function, failed);
+                                    arguments->function, failed_rank);
 }
 
 /* Agrees with the other processes on the request. @return an error code, which was raised */
@@ -281,7 +281,7 @@ static int init(offbeat_partitioned_arguments *arguments, const collective_argum
                 offbeat_prequest *request) {
     offbeat_partitioned_comm *comm = NULL;
     offbeat_partitioned_collective_settings settings = {0};
-    offbeat_partitioned_request *created = NULL;
+    offbeat_partitioned_request *result = NULL;
     int64_t record[LENGTH] = {0};
     int rc = offbeat_partitioned_find_comm(arguments, &comm, request);
     if (rc == MPI_SUCCESS)
@@ -292,15 +292,15 @@ static int init(offbeat_partitioned_arguments *arguments, const collective_argum
     if (wrong == MPI_SUCCESS)
         wrong = offbeat_partitioned_raise(
             arguments->comm, offbeat_partitioned_describe(
-                                 arguments, comm, &offbeat_partitioned_collective_operations, &created));
+                                 arguments, comm, &offbeat_partitioned_collective_operations, &result));
     if (wrong == MPI_SUCCESS)
-        describe(created, details, &settings, record);
-    rc = agree(arguments, details, comm, record, (offbeat_partitioned_collective *)created);
+        describe(result, details, &settings, record);
+    rc = agree(arguments, details, comm, record, (offbeat_partitioned_collective *)result);
     offbeat_partitioned_progress_some();
     if (rc == MPI_SUCCESS)
-        *request = created;
-    else if (created != NULL)
-        offbeat_partitioned_destroy(created);
+        *request = result;
+    else if (result != NULL)
+        offbeat_partitioned_destroy(result);
     return wrong != MPI_SUCCESS ? wrong : rc;
 }
 

@@ -24,15 +24,16 @@ offbeat_partitioned_blocks offbeat_partitioned_divide(int partitions, int64_t un
     return (offbeat_partitioned_blocks){partitions, units, groups, blocks < 1 ? 1 : (int)blocks};
 }
 
-int64_t offbeat_partitioned_first_unit(const offbeat_partitioned_blocks *of, int message) {
-    const int group = message / of->blocks, block = message % of->blocks;
-    const int64_t first = of->units * offbeat_partitioned_first_partition(of->partitions, of->groups, group);
+int64_t offbeat_partitioned_first_unit(const offbeat_partitioned_blocks *layout, int message) {
+    const int group = message / layout->blocks, block = message % layout->blocks;
+    const int64_t first =
+        layout->units * offbeat_partitioned_first_partition(layout->partitions, layout->groups, group);
     if (block == 0)
         return first;
     const int64_t next =
-        of->units * offbeat_partitioned_first_partition(of->partitions, of->groups, group + 1);
-    const int64_t whole = (next - first) / of->blocks, rest = (next - first) % of->blocks;
-    return first + block * whole + block * rest / of->blocks;
+        layout->units * offbeat_partitioned_first_partition(layout->partitions, layout->groups, group + 1);
+    const int64_t whole = (next - first) / layout->blocks, rest = (next - first) % layout->blocks;
+    return first + block * whole + block * rest / layout->blocks;
 }
 
 offbeat_partitioned_tree offbeat_partitioned_tree_of(int rank, int size, int root, int fanout) {

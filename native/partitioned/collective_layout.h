@@ -30,7 +30,7 @@ offbeat_partitioned_blocks offbeat_partitioned_divide(int partitions, int64_t un
                                                       int64_t message_bytes);
 
 /** The first unit of a message; for message == groups * blocks, the number of units. */
-int64_t offbeat_partitioned_first_unit(const offbeat_partitioned_blocks *of, int message);
+int64_t offbeat_partitioned_first_unit(const offbeat_partitioned_blocks *layout, int message);
 
 /**
  * The place of a process in a tree in which each process forwards to at most fanout others: the processes are

@@ -11,16 +11,16 @@ static void messages_cover_all_units_in_order(void) {
     for (int n = 0; n <= 70; n += n < 5 ? 1 : 13)
         for (int i = 0; i < 7; i++)
             for (int64_t bytes = 1; bytes <= 1 << 20; bytes *= 32) {
-                const offbeat_partitioned_blocks of = offbeat_partitioned_divide(n, units[i], 8, bytes);
-                const int messages = of.groups * of.blocks;
+                const offbeat_partitioned_blocks layout = offbeat_partitioned_divide(n, units[i], 8, bytes);
+                const int messages = layout.groups * layout.blocks;
                 test_assert(messages >= 1 && messages <= OFFBEAT_PARTITIONED_MOST_MESSAGES,
                             "%d partitions have %d messages.", n, messages);
-                test_assert(offbeat_partitioned_first_unit(&of, 0) == 0, "The first unit is not 0.");
-                test_assert(offbeat_partitioned_first_unit(&of, messages) == n * units[i],
+                test_assert(offbeat_partitioned_first_unit(&layout, 0) == 0, "The first unit is not 0.");
+                test_assert(offbeat_partitioned_first_unit(&layout, messages) == n * units[i],
                             "The messages do not end with the last unit.");
                 for (int m = 0; m < messages; m++)
-                    test_assert(offbeat_partitioned_first_unit(&of, m) <=
-                                    offbeat_partitioned_first_unit(&of, m + 1),
+                    test_assert(offbeat_partitioned_first_unit(&layout, m) <=
+                                    offbeat_partitioned_first_unit(&layout, m + 1),
                                 "Message %d of %d partitions overlaps the next one.", m, n);
             }
 }
@@ -42,8 +42,8 @@ static void default_messages_are_neither_small_nor_many(void) {
                 "A ring of 256 has fewer messages than processes.");
 }
 
-static int is_child(offbeat_partitioned_tree of, int size, int rank) {
-    return (rank - of.first_child + size) % size < of.children;
+static int is_child(offbeat_partitioned_tree layout, int size, int rank) {
+    return (rank - layout.first_child + size) % size < layout.children;
 }
 
 static void every_process_is_the_child_of_its_parent_and_of_no_other(void) {
@@ -53,10 +53,10 @@ static void every_process_is_the_child_of_its_parent_and_of_no_other(void) {
                 for (int rank = 0; rank < size; rank++) {
                     const int parent = offbeat_partitioned_tree_of(rank, size, root, fanout).parent;
                     test_assert((parent < 0) == (rank == root), "Rank %d has the parent %d.", rank, parent);
-                    for (int other = 0; other < size; other++)
-                        test_assert(is_child(offbeat_partitioned_tree_of(other, size, root, fanout), size,
-                                             rank) == (other == parent),
-                                    "Ranks %d and %d disagree.", rank, other);
+                    for (int peer = 0; peer < size; peer++)
+                        test_assert(is_child(offbeat_partitioned_tree_of(peer, size, root, fanout), size,
+                                             rank) == (peer == parent),
+                                    "Ranks %d and %d disagree.", rank, peer);
                 }
 }
 

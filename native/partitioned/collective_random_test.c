@@ -19,7 +19,7 @@
 
 enum { MOST_AT_ONCE = 3, MOST_THREADS = 3, MOST_ITERATIONS = 4, MOST_WORDS = 2 };
 
-static const uint64_t UNTOUCHED = 0xABCDABCDABCDABCDu;
+static const uint64_t FILL_WORD = 0xABCDABCDABCDABCDu;
 
 static int rank, size, threads_allowed;
 static uint64_t state;
@@ -35,8 +35,8 @@ static int draw(int limit) {
 /* --- elements and operations --- */
 
 /* a + b + 2 a b, which is associative and commutative. */
-static void mix(void *in, void *inout, int *length, MPI_Datatype *type) {
-    const uint64_t *left = in;
+static void mix(void *input, void *inout, int *length, MPI_Datatype *type) {
+    const uint64_t *left = input;
     uint64_t *right = inout;
     (void)type;
     for (int i = 0; i < *length; i++)
@@ -44,8 +44,8 @@ static void mix(void *in, void *inout, int *length, MPI_Datatype *type) {
 }
 
 /* x → a x + b, as words a and b: the left map first. */
-static void compose(void *in, void *inout, int *length, MPI_Datatype *type) {
-    const uint64_t *left = in;
+static void compose(void *input, void *inout, int *length, MPI_Datatype *type) {
+    const uint64_t *left = input;
     uint64_t *right = inout;
     (void)type;
     for (int i = 0; i < 2 * *length; i += 2) {
@@ -55,8 +55,8 @@ static void compose(void *in, void *inout, int *length, MPI_Datatype *type) {
 }
 
 /* Words with a gap of a word after each. */
-static void add_sparse(void *in, void *inout, int *length, MPI_Datatype *type) {
-    const uint64_t *left = in;
+static void add_sparse(void *input, void *inout, int *length, MPI_Datatype *type) {
+    const uint64_t *left = input;
     uint64_t *right = inout;
     (void)type;
     for (int i = 0; i < 2 * *length; i += 2)
@@ -76,17 +76,17 @@ enum { ALGEBRAS = 6 };
 
 static algebra algebras[ALGEBRAS];
 
-static void add_word(void *in, void *inout, int *length, MPI_Datatype *type) {
+static void add_word(void *input, void *inout, int *length, MPI_Datatype *type) {
     (void)length;
     (void)type;
-    *(uint64_t *)inout += *(const uint64_t *)in;
+    *(uint64_t *)inout += *(const uint64_t *)input;
 }
 
-static void larger_word(void *in, void *inout, int *length, MPI_Datatype *type) {
+static void larger_word(void *input, void *inout, int *length, MPI_Datatype *type) {
     (void)length;
     (void)type;
-    if (*(const uint64_t *)in > *(const uint64_t *)inout)
-        *(uint64_t *)inout = *(const uint64_t *)in;
+    if (*(const uint64_t *)input > *(const uint64_t *)inout)
+        *(uint64_t *)inout = *(const uint64_t *)input;
 }
 
 static void create_algebras(void) {
@@ -115,19 +115,19 @@ static void free_algebras(void) {
 
 /* --- a collective --- */
 
-typedef struct drawn {
+typedef struct random_collective {
     int is_allreduce, is_in_place, root, partitions, count, id, threads;
-    const algebra *of;
+    const algebra *rule;
     int order;
     int words; /* of the buffer */
-    uint64_t *out, *in;
+    uint64_t *output, *input;
     offbeat_prequest request;
-} drawn;
+} random_collective;
 
-static uint64_t word_of(int from, int iteration, int id, int index) {
-    const uint64_t mixed = ((uint64_t)index + 1) * 0x9E3779B97F4A7C15u +
-                           (uint64_t)(from * 977 + iteration * 31 + id * 7) * 0xD1B54A32D192ED03u;
-    return (mixed ^ mixed >> 29) >> 1; /* MPI_MAX of MPICH 4.0 takes larger words for negative ones */
+static uint64_t word_of(int source, int iteration, int id, int index) {
+    const uint64_t hash = ((uint64_t)index + 1) * 0x9E3779B97F4A7C15u +
+                          (uint64_t)(source * 977 + iteration * 31 + id * 7) * 0xD1B54A32D192ED03u;
+    return (hash ^ hash >> 29) >> 1; /* MPI_MAX of MPICH 4.0 takes larger words for negative ones */
 }
 
 static MPI_Info draw_info(void) {
@@ -147,76 +147,82 @@ static MPI_Info draw_info(void) {
     return info;
 }
 
-static void draw_collective(drawn *all, int id) {
+static void draw_collective(random_collective *collective, int id) {
     static const int counts[] = {0, 1, 2, 3, 4, 5, 7, 8, 13, 37, 64};
-    *all = (drawn){.is_allreduce = draw(2), .is_in_place = draw(2), .root = draw(size), .id = id};
-    all->partitions = counts[draw(11)];
-    all->count = draw(5) == 0 ? draw(3) : draw(draw(20) == 0 ? 3000 : 100);
-    all->threads = threads_allowed && draw(8) == 0 ? 2 + draw(MOST_THREADS - 1) : 1;
-    all->of = &algebras[draw(ALGEBRAS)];
-    all->order = draw(1 << 30);
-    all->words = all->partitions * all->count * all->of->words;
-    all->out = malloc(sizeof(uint64_t) * ((size_t)all->words + 1));
-    all->in = malloc(sizeof(uint64_t) * ((size_t)all->words + 1));
+    *collective =
+        (random_collective){.is_allreduce = draw(2), .is_in_place = draw(2), .root = draw(size), .id = id};
+    collective->partitions = counts[draw(11)];
+    collective->count = draw(5) == 0 ? draw(3) : draw(draw(20) == 0 ? 3000 : 100);
+    collective->threads = threads_allowed && draw(8) == 0 ? 2 + draw(MOST_THREADS - 1) : 1;
+    collective->rule = &algebras[draw(ALGEBRAS)];
+    collective->order = draw(1 << 30);
+    collective->words = collective->partitions * collective->count * collective->rule->words;
+    collective->output = malloc(sizeof(uint64_t) * ((size_t)collective->words + 1));
+    collective->input = malloc(sizeof(uint64_t) * ((size_t)collective->words + 1));
 }
 
 // NOLINTBEGIN(clang-analyzer-unix.Malloc): the buffers are freed with the collective.
-static void init_collective(drawn *all) {
+static void init_collective(random_collective *collective) {
     MPI_Info info = draw_info();
-    MPI_Datatype type = all->of->type;
-    int count = all->count;
-    if (!all->is_allreduce && all->of == &algebras[3] && rank % 2) { /* the same words, by another datatype */
+    MPI_Datatype type = collective->rule->type;
+    int count = collective->count;
+    if (!collective->is_allreduce && collective->rule == &algebras[3] &&
+        rank % 2) { /* the same words, by another datatype */
         type = MPI_UINT64_T;
         count *= 2;
     }
-    int rc = all->is_allreduce ? offbeat_pallreduce_init(all->is_in_place ? MPI_IN_PLACE : all->out, all->in,
-                                                         all->partitions, count, type, all->of->op,
-                                                         MPI_COMM_WORLD, info, &all->request)
-                               : offbeat_pbcast_init(all->in, all->partitions, count, type, all->root,
-                                                     MPI_COMM_WORLD, info, &all->request);
+    int rc = collective->is_allreduce
+                 ? offbeat_pallreduce_init(collective->is_in_place ? MPI_IN_PLACE : collective->output,
+                                           collective->input, collective->partitions, count, type,
+                                           collective->rule->op, MPI_COMM_WORLD, info, &collective->request)
+                 : offbeat_pbcast_init(collective->input, collective->partitions, count, type,
+                                       collective->root, MPI_COMM_WORLD, info, &collective->request);
     mpi_assert_success(rc, "the initialisation");
     MPI_Info_free(&info);
 }
 // NOLINTEND(clang-analyzer-unix.Malloc)
 
-static void fill(const drawn *all, int iteration) {
-    uint64_t *own = all->is_allreduce && !all->is_in_place ? all->out : all->in;
-    const int is_filled = all->is_allreduce || rank == all->root;
-    for (int i = 0; i < all->words; i++) {
-        const int is_gap = all->of->has_gap && i % 2;
-        all->in[i] = UNTOUCHED;
-        own[i] = is_filled && !is_gap ? word_of(rank, iteration, all->id, i) : UNTOUCHED;
+static void fill(const random_collective *collective, int iteration) {
+    uint64_t *contribution =
+        collective->is_allreduce && !collective->is_in_place ? collective->output : collective->input;
+    const int is_filled = collective->is_allreduce || rank == collective->root;
+    for (int i = 0; i < collective->words; i++) {
+        const int is_gap = collective->rule->has_gap && i % 2;
+        collective->input[i] = FILL_WORD;
+        contribution[i] = is_filled && !is_gap ? word_of(rank, iteration, collective->id, i) : FILL_WORD;
     }
 }
 
 /* The words of an element of the result. */
-static void expect(const drawn *all, int iteration, int element, uint64_t result[MOST_WORDS]) {
-    const int words = all->of->words, first = element * words;
+static void expect(const random_collective *collective, int iteration, int element,
+                   uint64_t result[MOST_WORDS]) {
+    const int words = collective->rule->words, first = element * words;
     uint64_t left[MOST_WORDS];
     MPI_Datatype type = MPI_UINT64_T;
-    int one = 1, begin = all->is_allreduce ? 0 : all->root;
+    int partition_of_one = 1, begin = collective->is_allreduce ? 0 : collective->root;
     for (int k = 0; k < words; k++)
-        result[k] = word_of(begin, iteration, all->id, first + k);
-    for (int from = 1; from < size && all->is_allreduce; from++) {
+        result[k] = word_of(begin, iteration, collective->id, first + k);
+    for (int source = 1; source < size && collective->is_allreduce; source++) {
         memcpy(left, result, sizeof left);
         for (int k = 0; k < words; k++)
-            result[k] = word_of(from, iteration, all->id, first + k);
-        all->of->apply(left, result, &one, &type);
+            result[k] = word_of(source, iteration, collective->id, first + k);
+        collective->rule->apply(left, result, &partition_of_one, &type);
     }
-    if (all->of->has_gap)
-        result[1] = UNTOUCHED;
+    if (collective->rule->has_gap)
+        result[1] = FILL_WORD;
 }
 
-static void check(const drawn *all, int iteration, int partition) {
-    const int words = all->of->words;
-    for (int i = partition * all->count; i < (partition + 1) * all->count; i++) {
-        uint64_t expected[MOST_WORDS];
-        expect(all, iteration, i, expected);
-        mpi_assert(memcmp(&all->in[i * words], expected, sizeof(uint64_t) * (size_t)words) == 0,
+static void check(const random_collective *collective, int iteration, int partition) {
+    const int words = collective->rule->words;
+    for (int i = partition * collective->count; i < (partition + 1) * collective->count; i++) {
+        uint64_t expected_words[MOST_WORDS];
+        expect(collective, iteration, i, expected_words);
+        mpi_assert(memcmp(&collective->input[i * words], expected_words, sizeof(uint64_t) * (size_t)words) ==
+                       0,
                    "%s of %d x %d elements of kind %d, %s, from %d, iteration %d: element %d is wrong.",
-                   all->is_allreduce ? "allreduce" : "broadcast", all->partitions, all->count,
-                   (int)(all->of - algebras), all->is_in_place ? "in place" : "not in place", all->root,
-                   iteration, i);
+                   collective->is_allreduce ? "allreduce" : "broadcast", collective->partitions,
+                   collective->count, (int)(collective->rule - algebras),
+                   collective->is_in_place ? "in place" : "not in place", collective->root, iteration, i);
     }
 }
 
@@ -224,90 +230,90 @@ static void check(const drawn *all, int iteration, int partition) {
 
 /* A thread's share of the partitions; it also looks at partitions that arrive. */
 typedef struct share {
-    drawn *of;
+    random_collective *rule;
     int thread;
 } share;
 
 static void *mark_share(void *argument) {
-    const share *mine = argument;
-    drawn *all = mine->of;
-    for (int i = mine->thread; i < all->partitions; i += all->threads) {
-        const int partition = (int)((i * 7919LL + all->order + rank) % all->partitions);
+    const share *part = argument;
+    random_collective *collective = part->rule;
+    for (int i = part->thread; i < collective->partitions; i += collective->threads) {
+        const int partition = (int)((i * 7919LL + collective->order + rank) % collective->partitions);
         int flag;
-        mpi_assert_success(offbeat_pready(partition, all->request), "offbeat_pready");
-        offbeat_parrived(all->request, i, &flag);
+        mpi_assert_success(offbeat_pready(partition, collective->request), "offbeat_pready");
+        offbeat_parrived(collective->request, i, &flag);
     }
     return NULL;
 }
 
-static void mark_all(drawn *all) {
+static void mark_all(random_collective *collective) {
     pthread_t threads[MOST_THREADS] = {0};
     share shares[MOST_THREADS] = {0};
-    if (!all->is_allreduce && rank != all->root)
+    if (!collective->is_allreduce && rank != collective->root)
         return;
-    for (int i = 0; i < all->threads; i++)
-        shares[i] = (share){all, i};
-    for (int i = 1; i < all->threads; i++)
+    for (int i = 0; i < collective->threads; i++)
+        shares[i] = (share){collective, i};
+    for (int i = 1; i < collective->threads; i++)
         mpi_assert(pthread_create(&threads[i], NULL, mark_share, &shares[i]) == 0, "No thread was created.");
     mark_share(&shares[0]);
-    for (int i = 1; i < all->threads; i++)
+    for (int i = 1; i < collective->threads; i++)
         pthread_join(threads[i], NULL);
 }
 
-static void run(drawn all[], int count, int iteration) {
+static void run(random_collective collective[], int count, int iteration) {
     offbeat_prequest requests[MOST_AT_ONCE];
     for (int i = 0; i < count; i++) {
-        fill(&all[i], iteration);
-        requests[i] = all[i].request;
+        fill(&collective[i], iteration);
+        requests[i] = collective[i].request;
     }
     mpi_assert_success(offbeat_pstartall(count, requests), "offbeat_pstartall");
     for (int i = 0; i < count; i++)
-        mark_all(&all[(i + rank) % count]);
+        mark_all(&collective[(i + rank) % count]);
     for (int i = 0; i < count; i++) { /* one partition is read as soon as it is here */
-        if (all[i].partitions == 0)
+        if (collective[i].partitions == 0)
             continue;
-        const int partition = all[i].order % all[i].partitions;
+        const int partition = collective[i].order % collective[i].partitions;
         for (int flag = 0; !flag; sched_yield())
-            mpi_assert_success(offbeat_parrived(all[i].request, partition, &flag), "offbeat_parrived");
-        check(&all[i], iteration, partition);
+            mpi_assert_success(offbeat_parrived(collective[i].request, partition, &flag), "offbeat_parrived");
+        check(&collective[i], iteration, partition);
     }
     mpi_assert_success(offbeat_pwaitall(count, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
     for (int i = 0; i < count; i++)
-        for (int k = 0; k < all[i].partitions; k++)
-            check(&all[i], iteration, k);
+        for (int k = 0; k < collective[i].partitions; k++)
+            check(&collective[i], iteration, k);
 }
 
 /* @return the number of collectives */
 static int run_round(void) {
-    drawn all[MOST_AT_ONCE] = {0};
+    random_collective collective[MOST_AT_ONCE] = {0};
     const int count = 1 + draw(MOST_AT_ONCE), iterations = 1 + draw(MOST_ITERATIONS);
     for (int i = 0; i < count; i++) {
-        draw_collective(&all[i], i);
-        init_collective(&all[i]);
+        draw_collective(&collective[i], i);
+        init_collective(&collective[i]);
     }
     for (int iteration = 0; iteration < iterations; iteration++)
-        run(all, count, iteration);
+        run(collective, count, iteration);
     for (int i = 0; i < count; i++) {
-        mpi_assert_success(offbeat_prequest_free(&all[i].request), "offbeat_prequest_free");
-        free(all[i].out);
-        free(all[i].in);
+        mpi_assert_success(offbeat_prequest_free(&collective[i].request), "offbeat_prequest_free");
+        free(collective[i].output);
+        free(collective[i].input);
     }
     return count * iterations;
 }
 
 int main(int argc, char **argv) {
-    int provided;
+    int provided_level;
     const int level = offbeat_testing_thread_level(&argc, argv, MPI_THREAD_MULTIPLE);
-    MPI_Init_thread(&argc, &argv, level, &provided);
+    MPI_Init_thread(&argc, &argv, level, &provided_level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    threads_allowed = provided == MPI_THREAD_MULTIPLE;
+    threads_allowed = provided_level == MPI_THREAD_MULTIPLE;
     const long collectives = argc > 1 ? strtol(argv[1], NULL, 10) : size > 2 ? 60 : size == 2 ? 200 : 600;
     state = (uint64_t)(argc > 2 ? strtol(argv[2], NULL, 10) : 1) * 0x9E3779B97F4A7C15u;
     create_algebras();
     mpi_assert_success(offbeat_partitioned_attach(MPI_COMM_WORLD, MPI_INFO_NULL),
                        "offbeat_partitioned_attach");
-    for (long done = 0; done < collectives; done += run_round())
+    for (long run_count = 0; run_count < collectives; run_count += run_round())
         ;
     free_algebras();
     if (rank == 0)

@@ -23,8 +23,8 @@ static MPI_Info info_with(const char *key, const char *value) {
     return info;
 }
 
-static double number(int from, int iteration, int index) {
-    return from * 1e6 + iteration * 1e4 + index;
+static double number(int source, int iteration, int index) {
+    return source * 1e6 + iteration * 1e4 + index;
 }
 
 static void wait_for(offbeat_prequest request, int partition) {
@@ -83,57 +83,57 @@ static void receivers_have_a_partition_before_the_next_is_ready(int count, const
 /* Each process marks a partition only after it has the sum of the previous one. */
 static void sums_are_here_before_the_next_partition_is_ready(int count, int is_in_place) {
     enum { PARTITIONS = 3 };
-    double *own = malloc(sizeof(double) * PARTITIONS * (size_t)count + 1),
+    double *contribution = malloc(sizeof(double) * PARTITIONS * (size_t)count + 1),
            *sum = malloc(sizeof(double) * PARTITIONS * (size_t)count + 1);
-    double *filled = is_in_place ? sum : own;
+    double *filled_buffer = is_in_place ? sum : contribution;
     MPI_Info info = info_with("offbeat_message_bytes", "800");
     offbeat_prequest request;
-    mpi_assert_success(offbeat_pallreduce_init(is_in_place ? MPI_IN_PLACE : own, sum, PARTITIONS, count,
-                                               MPI_DOUBLE, MPI_SUM, comm, info, &request),
+    mpi_assert_success(offbeat_pallreduce_init(is_in_place ? MPI_IN_PLACE : contribution, sum, PARTITIONS,
+                                               count, MPI_DOUBLE, MPI_SUM, comm, info, &request),
                        "offbeat_pallreduce_init");
     offbeat_pstart(&request);
     for (int i = 0; i < PARTITIONS; i++) {
         for (int k = 0; k < count; k++)
-            filled[i * count + k] = number(rank, i, k);
+            filled_buffer[i * count + k] = number(rank, i, k);
         mpi_assert_success(offbeat_pready(i, request), "offbeat_pready");
         wait_for(request, i);
         for (int k = 0; k < count; k++) {
-            const double expected = size * number(0, i, k) + 1e6 * size * (size - 1) / 2;
-            mpi_assert(sum[i * count + k] == expected, "Partition %d: %.0f instead of %.0f.", i,
-                       sum[i * count + k], expected);
+            const double expected_sum = size * number(0, i, k) + 1e6 * size * (size - 1) / 2;
+            mpi_assert(sum[i * count + k] == expected_sum, "Partition %d: %.0f instead of %.0f.", i,
+                       sum[i * count + k], expected_sum);
         }
     }
     complete_and_free(&request);
     MPI_Info_free(&info);
-    free(own);
+    free(contribution);
     free(sum);
 }
 
 /* --- the order of reduction --- */
 
 /* Numbers whose sum depends on the order. */
-static double rough(int from, int index) {
-    return (from % 2 ? -1.0 : 1.0) * (1.0 + index * 0.7) / (1 + from * 3 + index % 5) *
+static double rough(int source, int index) {
+    return (source % 2 ? -1.0 : 1.0) * (1.0 + index * 0.7) / (1 + source * 3 + index % 5) *
            (index % 3 ? 1.0 : 1e15);
 }
 
 static void reduce_rough(double *sum, int partitions, int count, const char *order, int messages_bytes,
                          int shift) {
-    double *own = malloc(sizeof(double) * (size_t)(partitions * count));
+    double *contribution = malloc(sizeof(double) * (size_t)(partitions * count));
     MPI_Info info = info_with("offbeat_order", order);
     char bytes[20];
     offbeat_prequest request;
     snprintf(bytes, sizeof bytes, "%d", messages_bytes);
     MPI_Info_set(info, "offbeat_message_bytes", bytes);
     for (int i = 0; i < partitions * count; i++)
-        own[i] = rough(rank, i);
-    offbeat_pallreduce_init(own, sum, partitions, count, MPI_DOUBLE, MPI_SUM, comm, info, &request);
+        contribution[i] = rough(rank, i);
+    offbeat_pallreduce_init(contribution, sum, partitions, count, MPI_DOUBLE, MPI_SUM, comm, info, &request);
     offbeat_pstart(&request);
     for (int i = 0; i < partitions; i++)
         offbeat_pready((i * 7 + shift * rank) % partitions, request);
     complete_and_free(&request);
     MPI_Info_free(&info);
-    free(own);
+    free(contribution);
 }
 
 /* In order of ranks: the same bits with any partitions and messages. */
@@ -144,11 +144,11 @@ static void rank_order_gives_the_bits_of_a_sum_from_left_to_right(void) {
     for (int i = 0; i < 4; i++) {
         reduce_rough(sum, partitions[i], LENGTH / partitions[i], "rank", i % 2 ? 8 : 300, 1);
         for (int k = 0; k < LENGTH; k++) {
-            double expected = rough(0, k);
-            for (int from = 1; from < size; from++)
-                expected += rough(from, k);
-            mpi_assert(sum[k] == expected, "%d partitions: element %d is %a instead of %a.", partitions[i], k,
-                       sum[k], expected);
+            double expected_sum = rough(0, k);
+            for (int source = 1; source < size; source++)
+                expected_sum += rough(source, k);
+            mpi_assert(sum[k] == expected_sum, "%d partitions: element %d is %a instead of %a.",
+                       partitions[i], k, sum[k], expected_sum);
         }
     }
 }
@@ -161,10 +161,10 @@ static void ring_order_begins_at_the_number_of_the_message(void) {
         reduce_rough(sum, PARTITIONS, COUNT, "ring", sizeof(double) * COUNT, shift);
         for (int k = 0; k < PARTITIONS * COUNT; k++) {
             const int start = k / COUNT % size;
-            double expected = rough(start, k);
-            for (int from = 1; from < size; from++)
-                expected += rough((start + from) % size, k);
-            mpi_assert(sum[k] == expected, "Element %d is %a instead of %a.", k, sum[k], expected);
+            double expected_sum = rough(start, k);
+            for (int source = 1; source < size; source++)
+                expected_sum += rough((start + source) % size, k);
+            mpi_assert(sum[k] == expected_sum, "Element %d is %a instead of %a.", k, sum[k], expected_sum);
         }
     }
 }
@@ -173,16 +173,16 @@ static void ring_order_begins_at_the_number_of_the_message(void) {
 
 typedef struct share {
     offbeat_prequest request;
-    double *own;
+    double *contribution;
     int first, partitions, count;
 } share;
 
 static void *fill_share(void *argument) {
-    const share *mine = argument;
-    for (int i = mine->first; i < mine->first + mine->partitions; i++) {
-        for (int k = 0; k < mine->count; k++)
-            mine->own[i * mine->count + k] = number(rank, i, k);
-        mpi_assert_success(offbeat_pready(i, mine->request), "offbeat_pready");
+    const share *part = argument;
+    for (int i = part->first; i < part->first + part->partitions; i++) {
+        for (int k = 0; k < part->count; k++)
+            part->contribution[i * part->count + k] = number(rank, i, k);
+        mpi_assert_success(offbeat_pready(i, part->request), "offbeat_pready");
     }
     return NULL;
 }
@@ -190,17 +190,18 @@ static void *fill_share(void *argument) {
 /* Threads mark partitions while another one waits, which may complete and free the request before they have
  * returned. */
 static void threads_mark_partitions_while_another_waits(void) {
-    enum { THREADS = 3, EACH = 5, COUNT = 40, N = THREADS * EACH * COUNT };
-    double own[N], sum[N];
+    enum { THREADS = 3, PER_THREAD = 5, COUNT = 40, N = THREADS * PER_THREAD * COUNT };
+    double contribution[N], sum[N];
     MPI_Info info = info_with("offbeat_message_bytes", "160");
     for (int round = 0; round < 20; round++) {
         pthread_t threads[THREADS];
         share shares[THREADS];
         offbeat_prequest request;
-        offbeat_pallreduce_init(own, sum, THREADS * EACH, COUNT, MPI_DOUBLE, MPI_SUM, comm, info, &request);
+        offbeat_pallreduce_init(contribution, sum, THREADS * PER_THREAD, COUNT, MPI_DOUBLE, MPI_SUM, comm,
+                                info, &request);
         offbeat_pstart(&request);
         for (int i = 0; i < THREADS; i++) {
-            shares[i] = (share){request, own, i * EACH, EACH, COUNT};
+            shares[i] = (share){request, contribution, i * PER_THREAD, PER_THREAD, COUNT};
             mpi_assert(pthread_create(&threads[i], NULL, fill_share, &shares[i]) == 0,
                        "No thread was created.");
         }
@@ -222,10 +223,12 @@ static void collectives_and_messages_do_not_mix(void) {
     enum { PARTITIONS = 4, COUNT = 50, N = PARTITIONS * COUNT };
     double data[4][N];
     offbeat_prequest requests[4];
-    MPI_Comm reversed;
-    MPI_Comm_split(comm, 0, size - rank, &reversed);
-    mpi_assert_success(offbeat_partitioned_attach(reversed, MPI_INFO_NULL), "offbeat_partitioned_attach");
-    offbeat_pbcast_init(data[0], PARTITIONS, COUNT, MPI_DOUBLE, 0, reversed, MPI_INFO_NULL, &requests[0]);
+    MPI_Comm reversed_comm;
+    MPI_Comm_split(comm, 0, size - rank, &reversed_comm);
+    mpi_assert_success(offbeat_partitioned_attach(reversed_comm, MPI_INFO_NULL),
+                       "offbeat_partitioned_attach");
+    offbeat_pbcast_init(data[0], PARTITIONS, COUNT, MPI_DOUBLE, 0, reversed_comm, MPI_INFO_NULL,
+                        &requests[0]);
     offbeat_pbcast_init(data[1], PARTITIONS, COUNT, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &requests[1]);
     offbeat_psend_init(data[2], PARTITIONS, COUNT, MPI_DOUBLE, (rank + 1) % size, 0, comm, MPI_INFO_NULL,
                        &requests[2]);
@@ -249,7 +252,7 @@ static void collectives_and_messages_do_not_mix(void) {
     }
     for (int i = 0; i < 4; i++)
         offbeat_prequest_free(&requests[i]);
-    MPI_Comm_free(&reversed);
+    MPI_Comm_free(&reversed_comm);
 }
 
 /* --- user-defined operations --- */
@@ -265,17 +268,17 @@ static void add_pairs(void *left, void *right, int *length, MPI_Datatype *type) 
 
 static void an_operation_gets_the_handle_of_the_datatype(void) {
     enum { PARTITIONS = 4, PAIRS = 3, NUMBERS = 2 * PAIRS };
-    double own[PARTITIONS * NUMBERS], sum[PARTITIONS * NUMBERS];
+    double contribution[PARTITIONS * NUMBERS], sum[PARTITIONS * NUMBERS];
     offbeat_prequest request;
     MPI_Op op;
     MPI_Op_create(add_pairs, 1, &op);
     MPI_Type_contiguous(2, MPI_DOUBLE, &pair_type);
     MPI_Type_commit(&pair_type);
-    mpi_assert_success(
-        offbeat_pallreduce_init(own, sum, PARTITIONS, PAIRS, pair_type, op, comm, MPI_INFO_NULL, &request),
-        "offbeat_pallreduce_init");
+    mpi_assert_success(offbeat_pallreduce_init(contribution, sum, PARTITIONS, PAIRS, pair_type, op, comm,
+                                               MPI_INFO_NULL, &request),
+                       "offbeat_pallreduce_init");
     for (int i = 0; i < PARTITIONS * NUMBERS; i++)
-        own[i] = rank + i;
+        contribution[i] = rank + i;
     offbeat_pstart(&request);
     offbeat_pready_range(0, PARTITIONS - 1, request);
     complete_and_free(&request);
@@ -288,8 +291,8 @@ static void an_operation_gets_the_handle_of_the_datatype(void) {
 /* --- wrong calls --- */
 
 /* The MPI standard declares error handlers as variadic functions. */
-static void handle(MPI_Comm *failed, int *code, ...) {
-    (void)failed;
+static void handle(MPI_Comm *failed_comm, int *code, ...) {
+    (void)failed_comm;
     (void)code;
     errors_handled++;
 }
@@ -360,14 +363,14 @@ static void processes_must_agree(void) {
 
 static void wrong_calls_change_nothing(void) {
     double data[4] = {0};
-    offbeat_prequest request, kept;
+    offbeat_prequest request, first_handle;
     int flag;
     offbeat_pbcast_init(data, 4, 1, MPI_DOUBLE, 0, comm, MPI_INFO_NULL, &request);
     for (int iteration = 0; iteration < 2; iteration++) {
         assert_error(offbeat_pready(0, request), MPI_ERR_REQUEST,
                      rank == 0 ? "is not started" : "only the root's partitions can be ready");
         offbeat_pstart(&request);
-        kept = request;
+        first_handle = request;
         assert_error(offbeat_pstart(&request), MPI_ERR_REQUEST, "was started already");
         if (rank == 0) {
             assert_error(offbeat_prequest_free(&request), MPI_ERR_REQUEST, "the request is active");
@@ -382,7 +385,7 @@ static void wrong_calls_change_nothing(void) {
                          "only the root's partitions can be ready");
         }
         assert_error(offbeat_parrived(request, 4, &flag), MPI_ERR_ARG, "partition 4 does not exist");
-        mpi_assert(request == kept, "A refused call changed the request.");
+        mpi_assert(request == first_handle, "A refused call changed the request.");
         mpi_assert_success(offbeat_pwait(&request, MPI_STATUS_IGNORE), "offbeat_pwait");
         for (int i = 0; i < 4; i++)
             mpi_assert(data[i] == number(0, iteration, i), "Element %d is %.0f.", i, data[i]);
@@ -392,10 +395,10 @@ static void wrong_calls_change_nothing(void) {
 
 int main(int argc, char **argv) {
     MPI_Errhandler handler;
-    MPI_Comm unattached;
+    MPI_Comm unattached_comm;
     offbeat_prequest request;
-    int provided;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    int provided_level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided_level);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -408,7 +411,7 @@ int main(int argc, char **argv) {
     }
     rank_order_gives_the_bits_of_a_sum_from_left_to_right();
     ring_order_begins_at_the_number_of_the_message();
-    if (provided == MPI_THREAD_MULTIPLE)
+    if (provided_level == MPI_THREAD_MULTIPLE)
         threads_mark_partitions_while_another_waits();
     collectives_and_messages_do_not_mix();
     an_operation_gets_the_handle_of_the_datatype();
@@ -419,10 +422,10 @@ int main(int argc, char **argv) {
     if (size > 1)
         processes_must_agree();
     wrong_calls_change_nothing();
-    MPI_Comm_dup(comm, &unattached);
-    assert_error(offbeat_pbcast_init(NULL, 0, 0, MPI_INT, 0, unattached, MPI_INFO_NULL, &request),
+    MPI_Comm_dup(comm, &unattached_comm);
+    assert_error(offbeat_pbcast_init(NULL, 0, 0, MPI_INT, 0, unattached_comm, MPI_INFO_NULL, &request),
                  MPI_ERR_COMM, "is not attached");
-    MPI_Comm_free(&unattached);
+    MPI_Comm_free(&unattached_comm);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&comm);
     MPI_Finalize();

@@ -18,13 +18,13 @@ enum { ROUNDS_BEFORE_YIELD = 50000 };
 
 static int rounds_before_yield(void) {
     static atomic_int rounds = -1;
-    int known = atomic_load_explicit(&rounds, memory_order_relaxed);
-    if (known < 0) {
+    int known_rounds = atomic_load_explicit(&rounds, memory_order_relaxed);
+    if (known_rounds < 0) {
         const char *yield = getenv("OFFBEAT_YIELD");
-        known = yield != NULL && *yield == '1' ? 0 : ROUNDS_BEFORE_YIELD;
-        atomic_store_explicit(&rounds, known, memory_order_relaxed);
+        known_rounds = yield != NULL && *yield == '1' ? 0 : ROUNDS_BEFORE_YIELD;
+        atomic_store_explicit(&rounds, known_rounds, memory_order_relaxed);
     }
-    return known;
+    return known_rounds;
 }
 
 /* --- statuses --- */
@@ -143,10 +143,10 @@ static int complete_list(int count, offbeat_prequest requests[], const int indic
 }
 
 static int all_can_complete(int count, offbeat_prequest requests[]) {
-    int all = 1;
+    int are_complete = 1;
     for (int i = 0; i < count; i++)
-        all &= offbeat_partitioned_can_complete(requests[i]);
-    return all;
+        are_complete &= offbeat_partitioned_can_complete(requests[i]);
+    return are_complete;
 }
 
 int offbeat_ptestall(int count, offbeat_prequest requests[], int *flag, MPI_Status *statuses) {
@@ -171,16 +171,16 @@ int offbeat_pwaitall(int count, offbeat_prequest requests[], MPI_Status *statuse
 }
 
 /* Lists active requests that can be completed, at most `most`. @return -1 when no request is active */
-static int find_some(int count, offbeat_prequest requests[], int most, int indices[]) {
-    int found = 0, active = 0;
-    for (int i = 0; i < count && found < most; i++) {
+static int find_some(int count, offbeat_prequest requests[], int limit, int indices[]) {
+    int found_count = 0, active = 0;
+    for (int i = 0; i < count && found_count < limit; i++) {
         if (!offbeat_partitioned_is_active(requests[i]))
             continue;
         active++;
         if (offbeat_partitioned_can_complete(requests[i]))
-            indices[found++] = i;
+            indices[found_count++] = i;
     }
-    return active == 0 ? -1 : found;
+    return active == 0 ? -1 : found_count;
 }
 
 int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *flag, MPI_Status *status) {
@@ -189,51 +189,51 @@ int offbeat_ptestany(int count, offbeat_prequest requests[], int *index, int *fl
         rc = check("offbeat_ptestany", index, flag);
     if (rc != MPI_SUCCESS)
         return rc;
-    int found = find_some(count, requests, 1, index);
-    *flag = found != 0;
-    if (found <= 0)
+    int found_count = find_some(count, requests, 1, index);
+    *flag = found_count != 0;
+    if (found_count <= 0)
         *index = MPI_UNDEFINED;
-    if (found < 0)
+    if (found_count < 0)
         offbeat_partitioned_set_empty_status(status);
-    if (found == 0)
+    if (found_count == 0)
         offbeat_partitioned_progress();
-    return found > 0 ? complete(requests[*index], status) : MPI_SUCCESS;
+    return found_count > 0 ? complete(requests[*index], status) : MPI_SUCCESS;
 }
 
 int offbeat_pwaitany(int count, offbeat_prequest requests[], int *index, MPI_Status *status) {
-    int rounds = 0, found;
+    int rounds = 0, found_count;
     int rc = check_list("offbeat_pwaitany", count, requests, index);
     if (rc != MPI_SUCCESS)
         return rc;
-    while ((found = find_some(count, requests, 1, index)) == 0)
+    while ((found_count = find_some(count, requests, 1, index)) == 0)
         offbeat_partitioned_between_rounds(&rounds);
-    if (found > 0)
+    if (found_count > 0)
         return complete(requests[*index], status);
     *index = MPI_UNDEFINED;
     offbeat_partitioned_set_empty_status(status);
     return MPI_SUCCESS;
 }
 
-int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+int offbeat_ptestsome(int count, offbeat_prequest requests[], int *completed_count, int indices[],
                       MPI_Status *statuses) {
-    int rc = check_list("offbeat_ptestsome", count, requests, completed);
+    int rc = check_list("offbeat_ptestsome", count, requests, completed_count);
     if (rc == MPI_SUCCESS)
-        rc = check_list("offbeat_ptestsome", count, indices, completed);
+        rc = check_list("offbeat_ptestsome", count, indices, completed_count);
     if (rc != MPI_SUCCESS)
         return rc;
-    int found = find_some(count, requests, count, indices);
-    *completed = found < 0 ? MPI_UNDEFINED : found;
-    if (found == 0)
+    int found_count = find_some(count, requests, count, indices);
+    *completed_count = found_count < 0 ? MPI_UNDEFINED : found_count;
+    if (found_count == 0)
         offbeat_partitioned_progress();
-    return found > 0 ? complete_list(found, requests, indices, statuses) : MPI_SUCCESS;
+    return found_count > 0 ? complete_list(found_count, requests, indices, statuses) : MPI_SUCCESS;
 }
 
-int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed, int indices[],
+int offbeat_pwaitsome(int count, offbeat_prequest requests[], int *completed_count, int indices[],
                       MPI_Status *statuses) {
     int rounds = 0;
     for (;;) {
-        int rc = offbeat_ptestsome(count, requests, completed, indices, statuses);
-        if (rc != MPI_SUCCESS || *completed != 0)
+        int rc = offbeat_ptestsome(count, requests, completed_count, indices, statuses);
+        if (rc != MPI_SUCCESS || *completed_count != 0)
             return rc;
         offbeat_partitioned_between_rounds(&rounds);
     }

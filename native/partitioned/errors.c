@@ -18,7 +18,7 @@ static _Thread_local char last_sentence[SENTENCE_BYTES];
 /* A code for each class that occurred: MPI has few codes, so their sentences are replaced. */
 static struct {
     int error_class, code;
-} known[CLASSES];
+} known_codes[CLASSES];
 static int known_count;
 static pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -46,14 +46,15 @@ static int has_sentence(int code) {
  * code. */
 static int code_of(int error_class) {
     int i = 0;
-    while (i < known_count && known[i].error_class != error_class)
+    while (i < known_count && known_codes[i].error_class != error_class)
         i++;
-    if (i == CLASSES || (i == known_count && PMPI_Add_error_code(error_class, &known[i].code) != MPI_SUCCESS))
+    if (i == CLASSES ||
+        (i == known_count && PMPI_Add_error_code(error_class, &known_codes[i].code) != MPI_SUCCESS))
         return error_class;
-    known[i].error_class = error_class;
+    known_codes[i].error_class = error_class;
     known_count += i == known_count;
-    PMPI_Add_error_string(known[i].code, last_sentence);
-    return has_sentence(known[i].code) ? known[i].code : error_class;
+    PMPI_Add_error_string(known_codes[i].code, last_sentence);
+    return has_sentence(known_codes[i].code) ? known_codes[i].code : error_class;
 }
 
 /* Prints the last sentence if the communicator's handler ends the program without it. */

@@ -36,8 +36,8 @@ int __wrap_PMPI_Test(MPI_Request *, int *, MPI_Status *);
 int __real_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int __wrap_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
-int __wrap_PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *created) {
-    int rc = __real_PMPI_Comm_create(comm, group, created);
+int __wrap_PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm) {
+    int rc = __real_PMPI_Comm_create(comm, group, newcomm);
     comms++;
     return rc == MPI_SUCCESS && creates_left-- == 0 ? MPI_ERR_OTHER : rc;
 }
@@ -76,8 +76,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes, v
 }
 
 /* The MPI standard declares error handlers as variadic functions. */
-static void handle(MPI_Comm *failed, int *code, ...) {
-    (void)failed;
+static void handle(MPI_Comm *failed_comm, int *code, ...) {
+    (void)failed_comm;
     (void)code;
     errors_handled++;
 }
@@ -90,19 +90,20 @@ static int class_of(int code) {
 
 /* No process waits for another, all report an error, and the next attempt succeeds. */
 static void attaching_fails_on_all_processes_or_on_none(MPI_Comm comm) {
-    const int before = comms;
-    for (int failing = 1; failing <= 4; failing++) {
-        creates_left = rank == size - 1 ? failing : -1;
+    const int comms_before = comms;
+    for (int failing_call = 1; failing_call <= 4; failing_call++) {
+        creates_left = rank == size - 1 ? failing_call : -1;
         int rc = offbeat_partitioned_attach(comm, MPI_INFO_NULL);
         mpi_assert(rc != MPI_SUCCESS, "Process %d attached, and process %d did not.", rank, size - 1);
         creates_left = -1;
-        mpi_assert(comms == before, "%d communicators of a failed attempt remain.", comms - before);
+        mpi_assert(comms == comms_before, "%d communicators of a failed attempt remain.",
+                   comms - comms_before);
     }
 }
 
 static void a_thread_that_cannot_begin_fails_on_all_processes(MPI_Comm comm) {
     MPI_Info info;
-    const int before = comms;
+    const int comms_before = comms;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_progress_thread", "true");
     fails_threads = rank == 0;
@@ -110,7 +111,7 @@ static void a_thread_that_cannot_begin_fails_on_all_processes(MPI_Comm comm) {
     mpi_assert(class_of(rc) == MPI_ERR_OTHER, "The attempt returned %d.", rc);
     mpi_assert(rank > 0 || strstr(offbeat_partitioned_error(), "thread") != NULL, "The sentence is '%s'.",
                offbeat_partitioned_error());
-    mpi_assert(comms == before, "%d communicators of a failed attempt remain.", comms - before);
+    mpi_assert(comms == comms_before, "%d communicators of a failed attempt remain.", comms - comms_before);
     fails_threads = 0;
     MPI_Info_free(&info);
 }
@@ -128,28 +129,28 @@ static void a_request_that_cannot_be_described_leaves_nothing(MPI_Comm comm) {
 }
 
 /* @return the result of the wait that fails */
-static int iterate(offbeat_prequest requests[2], int failing) {
+static int iterate(offbeat_prequest requests[2], int failing_call) {
     errors_handled = 0;
     for (int i = 0; i < 2; i++) /* the start of the send also answers the setup of the inactive receive */
         mpi_assert_success(offbeat_pstart(&requests[i]), "offbeat_pstart");
     mpi_assert_success(offbeat_pready_range(0, 3, requests[0]), "offbeat_pready_range");
-    int sent = offbeat_pwait(&requests[0], MPI_STATUS_IGNORE);
-    int received = offbeat_pwait(&requests[1], MPI_STATUS_IGNORE);
-    mpi_assert_success(failing == 0 ? received : sent, "the other request");
-    mpi_assert(errors_handled == (failing >= 0), "An error was raised %d times.", errors_handled);
-    return failing == 0 ? sent : received;
+    int send_rc = offbeat_pwait(&requests[0], MPI_STATUS_IGNORE);
+    int receive_rc = offbeat_pwait(&requests[1], MPI_STATUS_IGNORE);
+    mpi_assert_success(failing_call == 0 ? receive_rc : send_rc, "the other request");
+    mpi_assert(errors_handled == (failing_call >= 0), "An error was raised %d times.", errors_handled);
+    return failing_call == 0 ? send_rc : receive_rc;
 }
 
 static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *messages) {
-    int out[4] = {1, 2, 3, 4}, in[4] = {0};
+    int output[4] = {1, 2, 3, 4}, input[4] = {0};
     char words[MPI_MAX_ERROR_STRING];
     int length;
     offbeat_prequest requests[2];
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_messages", messages);
-    offbeat_psend_init(out, 4, 1, MPI_INT, rank, 1, comm, info, &requests[0]);
-    offbeat_precv_init(in, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[1]);
+    offbeat_psend_init(output, 4, 1, MPI_INT, rank, 1, comm, info, &requests[0]);
+    offbeat_precv_init(input, 4, 1, MPI_INT, rank, 1, comm, MPI_INFO_NULL, &requests[1]);
     MPI_Info_free(&info);
     offbeat_pready(7, requests[0]); /* its sentence must not remain */
     mpi_assert_success(iterate(requests, -1), "the first iteration");
@@ -160,15 +161,15 @@ static void errors_are_raised_once_with_their_class(MPI_Comm comm, const char *m
     MPI_Error_string(rc, words, &length);
     mpi_assert(strncmp(words, offbeat_partitioned_error(), 100) == 0, "The sentence is '%s'.",
                offbeat_partitioned_error());
-    const offbeat_partitioned_messages *received = &((offbeat_partitioned_receive *)requests[1])->messages;
-    const int last = received->count - 1;
+    const offbeat_partitioned_messages *receive_rc = &((offbeat_partitioned_receive *)requests[1])->messages;
+    const int last = receive_rc->count - 1;
     for (int message = 0; message <= last; message += last ? last : 1) {
-        fails_at = &received->requests[message];
-        in[3] = 0;
+        fails_at = &receive_rc->requests[message];
+        input[3] = 0;
         rc = iterate(requests, 1);
         mpi_assert(class_of(rc) == MPI_ERR_TRUNCATE, "Message %d: a failed receive has the class %d.",
                    message, class_of(rc));
-        mpi_assert(in[3] == out[3], "Message %d failed, and the last one was not received.", message);
+        mpi_assert(input[3] == output[3], "Message %d failed, and the last one was not received.", message);
         mpi_assert_success(iterate(requests, -1), "the next iteration");
     }
     offbeat_prequest_free(&requests[0]);
@@ -183,7 +184,7 @@ static void take_rest(offbeat_prequest request) {
     int value, is_here;
     MPI_Barrier(state->user);
     for (double end = MPI_Wtime() + 0.1; MPI_Wtime() < end;)
-        for (int i = 0; i < state->lane_count * receive->messages.most; i++) {
+        for (int i = 0; i < state->lane_count * receive->messages.limit; i++) {
             const MPI_Comm lane = state->lanes[i % state->lane_count];
             const int tag = receive->messages.first_tag + i / state->lane_count;
             MPI_Iprobe(peer, tag, lane, &is_here, MPI_STATUS_IGNORE);
@@ -195,13 +196,13 @@ static void take_rest(offbeat_prequest request) {
 /* The receives of some messages of the first iteration are never posted: a later iteration would get them. To
  * itself, a process of MPICH cannot send without a receive. */
 static void no_iteration_receives_messages_of_a_failed_one(MPI_Comm comm) {
-    int out[4] = {1, 2, 3, 4}, in[4] = {0};
+    int output[4] = {1, 2, 3, 4}, input[4] = {0};
     offbeat_prequest requests[2];
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_messages", "4");
-    offbeat_psend_init(out, 4, 1, MPI_INT, (rank + 1) % size, 2, comm, info, &requests[0]);
-    offbeat_precv_init(in, 4, 1, MPI_INT, (rank + size - 1) % size, 2, comm, MPI_INFO_NULL, &requests[1]);
+    offbeat_psend_init(output, 4, 1, MPI_INT, (rank + 1) % size, 2, comm, info, &requests[0]);
+    offbeat_precv_init(input, 4, 1, MPI_INT, (rank + size - 1) % size, 2, comm, MPI_INFO_NULL, &requests[1]);
     MPI_Info_free(&info);
     receives_left = 2;
     for (int iteration = 0; iteration < 3; iteration++) {
@@ -234,18 +235,18 @@ static void an_info_key_wins_over_the_environment(void) {
 }
 
 int main(int argc, char **argv) {
-    int provided;
+    int provided_level;
     MPI_Comm comm;
     MPI_Errhandler handler;
     creates_left = sends_left = receives_left = -1;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided_level);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Comm_create_errhandler(handle, &handler);
     MPI_Comm_set_errhandler(comm, handler);
     attaching_fails_on_all_processes_or_on_none(comm);
-    if (provided == MPI_THREAD_MULTIPLE)
+    if (provided_level == MPI_THREAD_MULTIPLE)
         a_thread_that_cannot_begin_fails_on_all_processes(comm);
     mpi_assert_success(offbeat_partitioned_attach(comm, MPI_INFO_NULL), "offbeat_partitioned_attach");
     a_request_that_cannot_be_described_leaves_nothing(comm);

@@ -46,14 +46,14 @@ static int check(const offbeat_partitioned_arguments *arguments, const pair_argu
 
 /* Ends an initialisation: the caller gets the request, or the error is raised. */
 static int conclude(const offbeat_partitioned_arguments *arguments, int rc,
-                    offbeat_partitioned_request *created, offbeat_prequest *request) {
+                    offbeat_partitioned_request *result, offbeat_prequest *request) {
     offbeat_partitioned_progress_some();
     if (rc == MPI_SUCCESS) {
-        *request = created;
+        *request = result;
         return rc;
     }
-    if (created != NULL)
-        offbeat_partitioned_discard(created);
+    if (result != NULL)
+        offbeat_partitioned_discard(result);
     if (rc == OFFBEAT_PARTITIONED_NO_TAGS)
         return offbeat_partitioned_fail(
             arguments->comm, MPI_ERR_TAG,

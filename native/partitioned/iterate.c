@@ -133,7 +133,8 @@ static int mark_several(const char *function, marked_request *request, const int
     for (int i = 0; i < length; i++) {
         const int partition = partition_at(partitions, low, i);
         const offbeat_partitioned_mark mark = offbeat_partitioned_try_mark(request, partition);
-        if (mark == OFFBEAT_PARTITIONED_MARKED || offbeat_partitioned_finish_mark(request, partition, mark))
+        if (mark == OFFBEAT_PARTITIONED_MARK_DONE ||
+            offbeat_partitioned_finish_mark(request, partition, mark))
             continue;
         while (++i < length)
             offbeat_partitioned_unclaim(request, partition_at(partitions, low, i));
@@ -158,9 +159,9 @@ static __attribute__((noinline)) int refuse_ready(const offbeat_partitioned_requ
 int offbeat_pready(int partition, offbeat_prequest request) {
     if (!can_mark(request, partition))
         return refuse_ready(request, partition);
-    marked_request *marked = (marked_request *)request;
-    const offbeat_partitioned_mark mark = offbeat_partitioned_try_mark(marked, partition);
-    return mark == OFFBEAT_PARTITIONED_MARKED ? MPI_SUCCESS : finish_ready(marked, partition, mark);
+    marked_request *marks = (marked_request *)request;
+    const offbeat_partitioned_mark mark = offbeat_partitioned_try_mark(marks, partition);
+    return mark == OFFBEAT_PARTITIONED_MARK_DONE ? MPI_SUCCESS : finish_ready(marks, partition, mark);
 }
 
 int offbeat_pready_range(int partition_low, int partition_high, offbeat_prequest request) {

@@ -13,12 +13,12 @@ int offbeat_partitioned_message_of(int partitions, int messages, int partition) 
     return (int)((((int64_t)partition + 1) * messages - 1) / partitions);
 }
 
-static int at_most(int64_t value, int limit) {
+static int smaller(int64_t value, int limit) {
     return value < limit ? (int)value : limit;
 }
 
 static int most_messages(int partitions) {
-    return partitions < 1 ? 1 : at_most(partitions, OFFBEAT_PARTITIONED_MOST_MESSAGES);
+    return partitions < 1 ? 1 : smaller(partitions, OFFBEAT_PARTITIONED_MOST_MESSAGES);
 }
 
 int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_bytes, int64_t message_bytes) {
@@ -26,7 +26,7 @@ int offbeat_partitioned_messages_of_bytes(int partitions, int64_t partition_byte
         return 1;
     /* The smallest of K messages has n / K partitions, rounded down: it must have enough. */
     int64_t enough = (message_bytes - 1) / partition_bytes + 1;
-    return enough > partitions ? 1 : at_most(partitions / enough, most_messages(partitions));
+    return enough > partitions ? 1 : smaller(partitions / enough, most_messages(partitions));
 }
 
 /* The iteration in which the second round of trials begins, and the factor to that of each further round. */
@@ -42,14 +42,14 @@ static void begin_round(offbeat_partitioned_plan *plan, int64_t iteration) {
     plan->trials = iteration == 1 ? OFFBEAT_PARTITIONED_FIRST_TRIALS : OFFBEAT_PARTITIONED_TRIALS;
     plan->per_trial = iteration == 1 ? 1 : 2;
     plan->next_announcement = end_of_round(plan);
-    plan->announced = 0;
+    plan->announcements = 0;
 }
 
 void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,
                                    int is_learned) {
     *plan = (offbeat_partitioned_plan){
         .partitions = partitions,
-        .messages = at_most(messages, most_messages(partitions)),
+        .messages = smaller(messages, most_messages(partitions)),
         .is_learned = is_learned,
     };
     begin_round(plan, 1);
@@ -77,10 +77,11 @@ static int nearest_multiple(int n, int k, int factor) {
  * smaller candidates are powers of two, the larger ones three times a power of two: their messages are
  * shorter than a power of two, and fit. */
 static int candidate(int partitions, int index) {
-    const int most = most_messages(partitions);
+    const int largest = most_messages(partitions);
     if (index == OFFBEAT_PARTITIONED_CANDIDATES - 1)
-        return most;
-    return at_most(nearest_multiple(most, index, index < OFFBEAT_PARTITIONED_CANDIDATES / 2 ? 1 : 3), most);
+        return largest;
+    return smaller(nearest_multiple(largest, index, index < OFFBEAT_PARTITIONED_CANDIDATES / 2 ? 1 : 3),
+                   largest);
 }
 
 /* The candidate of each trial. Up and down again: the two trials of a candidate differ only by noise and by
@@ -133,31 +134,31 @@ void offbeat_partitioned_plan_announce(offbeat_partitioned_plan *plan, int messa
         return;
     }
     /* A sender that runs ahead of the receiver's report announces at growing distances: 1, 2, 4, ... */
-    plan->next_announcement += (int64_t)1 << at_most(plan->announced, 20);
-    plan->announced++;
+    plan->next_announcement += (int64_t)1 << smaller(plan->announcements, 20);
+    plan->announcements++;
 }
 
 /* The later trial of the same candidate; -1: none. */
 static int second_trial(const offbeat_partitioned_plan *plan, int trial) {
-    int other = plan->trials - 1;
-    while (candidate_of_trial(plan, other) != candidate_of_trial(plan, trial))
-        other--;
-    return other > trial ? other : -1;
+    int second = plan->trials - 1;
+    while (candidate_of_trial(plan, second) != candidate_of_trial(plan, trial))
+        second--;
+    return second > trial ? second : -1;
 }
 
 static double median(const double values[], int count) {
-    double sorted[OFFBEAT_PARTITIONED_CANDIDATES] = {0};
+    double sorted_values[OFFBEAT_PARTITIONED_CANDIDATES] = {0};
     for (int i = 0; i < count; i++) {
-        int place = i;
-        for (; place > 0 && sorted[place - 1] > values[i]; place--)
-            sorted[place] = sorted[place - 1];
-        sorted[place] = values[i];
+        int index = i;
+        for (; index > 0 && sorted_values[index - 1] > values[i]; index--)
+            sorted_values[index] = sorted_values[index - 1];
+        sorted_values[index] = values[i];
     }
-    return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
+    return (sorted_values[(count - 1) / 2] + sorted_values[count / 2]) / 2;
 }
 
-static int64_t least(int64_t one, int64_t other) {
-    return one < other ? one : other;
+static int64_t least(int64_t first, int64_t second) {
+    return first < second ? first : second;
 }
 
 static double duration_ns(const offbeat_partitioned_trial *trial) {
@@ -183,10 +184,10 @@ static double shortest_trials(const offbeat_partitioned_plan *plan, const offbea
     for (int i = 0; i < OFFBEAT_PARTITIONED_CANDIDATES; i++)
         lasted_ns[i] = INFINITY;
     for (int trial = 0; trial < plan->trials; trial++) {
-        const int i = candidate_of_trial(plan, trial), other = second_trial(plan, trial);
+        const int i = candidate_of_trial(plan, trial), second = second_trial(plan, trial);
         const double this_ns = duration_ns(&trials[trial]);
-        if (other >= 0)
-            differ_ns[pairs++] = fabs(this_ns - duration_ns(&trials[other]));
+        if (second >= 0)
+            differ_ns[pairs++] = fabs(this_ns - duration_ns(&trials[second]));
         if (this_ns >= lasted_ns[i])
             continue;
         lasted_ns[i] = this_ns;
@@ -233,11 +234,11 @@ static int64_t drift_ppb(const offbeat_partitioned_plan *plan, const offbeat_par
     double slopes[N] = {0}, deviations[N] = {0};
     int pairs = 0;
     for (int trial = 0; trial < plan->trials; trial++) {
-        const int other = second_trial(plan, trial);
-        if (other < 0)
+        const int second = second_trial(plan, trial);
+        if (second < 0)
             continue;
-        const int64_t apart_ns = trials[other].ready_ns - trials[trial].ready_ns;
-        const double change_ns = (double)(costs_ns[other] - costs_ns[trial]);
+        const int64_t apart_ns = trials[second].ready_ns - trials[trial].ready_ns;
+        const double change_ns = (double)(costs_ns[second] - costs_ns[trial]);
         slopes[pairs++] = apart_ns > 0 ? 1e9 * change_ns / (double)apart_ns : 0;
     }
     const double slope = median(slopes, pairs);
@@ -273,8 +274,8 @@ int offbeat_partitioned_plan_choose(const offbeat_partitioned_plan *plan,
         largest_ns = of_ns[i] > largest_ns ? of_ns[i] : largest_ns;
     }
     int64_t tie_ns = (largest_ns - least_ns) / 128;
-    int chosen = 0;
-    while (of_ns[chosen] > least_ns + tie_ns)
-        chosen++;
-    return candidate(plan->partitions, chosen);
+    int choice = 0;
+    while (of_ns[choice] > least_ns + tie_ns)
+        choice++;
+    return candidate(plan->partitions, choice);
 }

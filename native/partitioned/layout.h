@@ -43,7 +43,7 @@ typedef struct offbeat_partitioned_plan {
     int trials;                /**< of that round */
     int per_trial;             /**< iterations of each of these trials; the last one is measured */
     int64_t next_announcement; /**< the iteration that carries the next announcement */
-    int64_t announced;         /**< announcements of this round so far */
+    int64_t announcements;     /**< announcements of this round so far */
 } offbeat_partitioned_plan;
 
 void offbeat_partitioned_plan_init(offbeat_partitioned_plan *plan, int partitions, int messages,

@@ -53,9 +53,9 @@ static uint64_t set_ready(marked_request *request, int partition) {
     const uint64_t bit = offbeat_partitioned_bit(partition);
     if (!request->head.is_threaded || !offbeat_partitioned_owner_begin(&request->owner))
         return offbeat_partitioned_set_bits(word, bit, request->head.is_threaded);
-    const uint64_t before = offbeat_partitioned_set_bits(word, bit, 0);
+    const uint64_t bits_before = offbeat_partitioned_set_bits(word, bit, 0);
     offbeat_partitioned_owner_leave(&request->owner);
-    return before;
+    return bits_before;
 }
 
 /* Marks a partition in any case. @return 0 if it was marked before in this iteration */
@@ -64,12 +64,12 @@ static int mark(marked_request *request, int partition) {
     offbeat_partitioned_message *message = &request->messages.message[index];
     const uint64_t bit = offbeat_partitioned_bit(partition), bits_in_one_word = message->bits;
     const uint64_t bits = bits_in_one_word ? bits_in_one_word : offbeat_partitioned_bits_of(message, word);
-    const uint64_t before = set_ready(request, partition);
-    if (before & bit)
+    const uint64_t bits_before = set_ready(request, partition);
+    if (bits_before & bit)
         return 0;
     /* Once all words of the message are complete, another thread may complete and free the request: a thread
      * that has not completed a word accesses nothing of the request from here on. */
-    if (((before | bit) & bits) != bits)
+    if (((bits_before | bit) & bits) != bits)
         return 1;
     /* The last thread sends what the others have written: their decrements are released, this one acquires.
      */
@@ -79,11 +79,11 @@ static int mark(marked_request *request, int partition) {
 }
 
 int offbeat_partitioned_finish_mark(marked_request *request, int partition, offbeat_partitioned_mark result) {
-    if (result == OFFBEAT_PARTITIONED_UNMARKED)
+    if (result == OFFBEAT_PARTITIONED_MARK_MISSING)
         return mark(request, partition);
-    if (result == OFFBEAT_PARTITIONED_COMPLETED)
+    if (result == OFFBEAT_PARTITIONED_MARK_LAST)
         request->head.operations->send(&request->head, request->messages.first_of[partition]);
-    return result != OFFBEAT_PARTITIONED_MARKED_BEFORE;
+    return result != OFFBEAT_PARTITIONED_MARK_TWICE;
 }
 
 /* A call for several partitions first claims them all. This detects every wrong partition before one of them

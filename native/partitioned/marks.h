@@ -35,10 +35,10 @@ void offbeat_partitioned_unclaim(offbeat_partitioned_marked_request *request, in
 
 /** What marking a partition leaves to be done. */
 typedef enum offbeat_partitioned_mark {
-    OFFBEAT_PARTITIONED_MARKED,        /**< nothing */
-    OFFBEAT_PARTITIONED_MARKED_BEFORE, /**< the mark is wrong: the partition had one in this iteration */
-    OFFBEAT_PARTITIONED_COMPLETED,     /**< its message must be sent */
-    OFFBEAT_PARTITIONED_UNMARKED       /**< the mark itself, which takes more instructions here */
+    OFFBEAT_PARTITIONED_MARK_DONE,   /**< nothing */
+    OFFBEAT_PARTITIONED_MARK_TWICE,  /**< the mark is wrong: the partition had one in this iteration */
+    OFFBEAT_PARTITIONED_MARK_LAST,   /**< its message must be sent */
+    OFFBEAT_PARTITIONED_MARK_MISSING /**< the mark itself, which takes more instructions here */
 } offbeat_partitioned_mark;
 
 /** Marks a partition in few instructions if that is possible. One update of a word shows a second mark and
@@ -49,16 +49,16 @@ offbeat_partitioned_try_mark(offbeat_partitioned_marked_request *request, int pa
     const uint64_t bit = offbeat_partitioned_bit(partition),
                    message_bits = messages->message[messages->first_of[partition]].bits;
     if (message_bits == 0 || (request->head.is_threaded && !offbeat_partitioned_owner_enter(&request->owner)))
-        return OFFBEAT_PARTITIONED_UNMARKED;
-    const uint64_t before =
+        return OFFBEAT_PARTITIONED_MARK_MISSING;
+    const uint64_t bits_before =
         offbeat_partitioned_set_bits(&request->ready_bits[partition / OFFBEAT_PARTITIONED_WORD_BITS], bit, 0);
     /* Until the owner leaves, no other thread can mark a partition, and so complete and free the request. */
     if (request->head.is_threaded)
         offbeat_partitioned_owner_leave(&request->owner);
-    if (before & bit)
-        return OFFBEAT_PARTITIONED_MARKED_BEFORE;
-    return ((before | bit) & message_bits) == message_bits ? OFFBEAT_PARTITIONED_COMPLETED
-                                                           : OFFBEAT_PARTITIONED_MARKED;
+    if (bits_before & bit)
+        return OFFBEAT_PARTITIONED_MARK_TWICE;
+    return ((bits_before | bit) & message_bits) == message_bits ? OFFBEAT_PARTITIONED_MARK_LAST
+                                                                : OFFBEAT_PARTITIONED_MARK_DONE;
 }
 
 /** Does what offbeat_partitioned_try_mark has left. @return 0 if the partition was marked before in this

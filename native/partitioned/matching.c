@@ -12,7 +12,7 @@ typedef offbeat_partitioned_expectation expectation;
 
 /* A setup that arrived before its receive was initialised. */
 typedef struct early_setup {
-    offbeat_partitioned_pending entry; /* the first member: pointers to both are equal */
+    offbeat_partitioned_entry entry; /* the first member: pointers to both are equal */
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
 } early_setup;
 
@@ -95,7 +95,7 @@ int offbeat_partitioned_matching_add(matching *setups, int rank, int64_t tag, in
     return sender == NULL ? MPI_ERR_NO_MEM : MPI_SUCCESS;
 }
 
-static expectation *expectation_of(offbeat_partitioned_pending *entry) {
+static expectation *expectation_of(offbeat_partitioned_entry *entry) {
     return (expectation *)((char *)entry - offsetof(expectation, entry));
 }
 
@@ -104,7 +104,7 @@ static void distribute(source *sender) {
     early_setup *setup = sender->next_setup;
     setup->entry.tag = setup->setup[OFFBEAT_PARTITIONED_TAG];
     setup->entry.identity = setup->setup[OFFBEAT_PARTITIONED_IDENTITY];
-    offbeat_partitioned_pending *receiver =
+    offbeat_partitioned_entry *receiver =
         offbeat_partitioned_table_take(&sender->expectations, setup->entry.tag, setup->entry.identity);
     if (receiver != NULL) {
         give(setup->setup, expectation_of(receiver));
@@ -148,7 +148,7 @@ void offbeat_partitioned_matching_remove(matching *setups, expectation *receiver
     pthread_mutex_unlock(&setups->lock);
 }
 
-static void free_early(offbeat_partitioned_pending *entry) {
+static void free_early(offbeat_partitioned_entry *entry) {
     free(entry);
 }
 

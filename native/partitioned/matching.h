@@ -9,7 +9,7 @@
 #ifndef OFFBEAT_PARTITIONED_MATCHING_H
 #define OFFBEAT_PARTITIONED_MATCHING_H
 
-#include "partitioned/pending.h"
+#include "partitioned/entry_table.h"
 
 #include <mpi.h>
 #include <pthread.h>
@@ -41,7 +41,7 @@ typedef struct offbeat_partitioned_matching {
 
 /** The setup that a receive expects. */
 typedef struct offbeat_partitioned_expectation {
-    offbeat_partitioned_pending entry;         /**< among the receives without a setup */
+    offbeat_partitioned_entry entry;           /**< among the receives without a setup */
     struct offbeat_partitioned_source *source; /**< NULL: it was never added */
     atomic_int has_setup;
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH]; /**< valid when has_setup is set */

@@ -73,11 +73,11 @@ static void *take(char *block, size_t *used_bytes, size_t bytes) {
 /* Divides a block among the arrays whose length depends on the number of messages. @return the bytes of the
  * block */
 static size_t divide(messages *list, int partition_count, char *block) {
-    const size_t most = (size_t)list->capacity, partitions = (size_t)partition_count;
+    const size_t limit = (size_t)list->capacity, partitions = (size_t)partition_count;
     size_t bytes = 0;
-    list->message = take(block, &bytes, most * sizeof *list->message);
-    list->statuses = take(block, &bytes, (most + 1) * sizeof *list->statuses);
-    list->requests = take(block, &bytes, (most + 1) * sizeof(MPI_Request));
+    list->message = take(block, &bytes, limit * sizeof *list->message);
+    list->statuses = take(block, &bytes, (limit + 1) * sizeof *list->statuses);
+    list->requests = take(block, &bytes, (limit + 1) * sizeof(MPI_Request));
     list->first_of = take(block, &bytes, partitions * sizeof *list->first_of);
     list->last_of = take(block, &bytes, partitions * sizeof *list->last_of);
     return bytes;
@@ -85,7 +85,7 @@ static size_t divide(messages *list, int partition_count, char *block) {
 
 static int allocate_block(messages *list, int partitions) {
     free(list->block);
-    list->capacity = list->most;
+    list->capacity = list->limit;
     list->mapped_count = 0;
     /* On a boundary of cache lines, so that counters of different messages share none. */
     const size_t line = _Alignof(message);
@@ -93,18 +93,18 @@ static int allocate_block(messages *list, int partitions) {
     if (list->block == NULL)
         return MPI_ERR_NO_MEM;
     divide(list, partitions, list->block);
-    for (int i = 0; i < list->most; i++) {
+    for (int i = 0; i < list->limit; i++) {
         atomic_init(&list->message[i].open_words, 0);
         atomic_init(&list->message[i].stamp, 0);
         atomic_init(&list->message[i].thread, NULL);
     }
-    for (int i = 0; i <= list->most; i++)
+    for (int i = 0; i <= list->limit; i++)
         list->requests[i] = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
 }
 
 int offbeat_partitioned_messages_allocate(messages *list, const request *owner) {
-    if (list->most > list->capacity && allocate_block(list, owner->partitions) != MPI_SUCCESS)
+    if (list->limit > list->capacity && allocate_block(list, owner->partitions) != MPI_SUCCESS)
         return MPI_ERR_NO_MEM;
     list->count = offbeat_partitioned_plan_messages(&list->plan, 0);
     map(list, owner);

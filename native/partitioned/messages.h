@@ -38,7 +38,7 @@ typedef struct offbeat_partitioned_messages {
     int partitions;
     int64_t partition_bytes;
     offbeat_partitioned_plan plan;
-    int most; /**< messages of an iteration */
+    int limit; /**< messages of an iteration */
 
     /* The current iteration: set by start, or when a receive is matched. */
     int count;

@@ -21,8 +21,8 @@ static MPI_Comm comm;
 static atomic_int errors_handled;
 
 /* The MPI standard declares error handlers as variadic functions. */
-static void handle(MPI_Comm *failed, int *code, ...) {
-    (void)failed;
+static void handle(MPI_Comm *failed_comm, int *code, ...) {
+    (void)failed_comm;
     (void)code;
     errors_handled++;
 }
@@ -31,16 +31,17 @@ static void handle(MPI_Comm *failed, int *code, ...) {
 static void assert_error(int code, int error_class, const char *words) {
     char sentence[MPI_MAX_ERROR_STRING];
     int length, found_class;
-    const char *own = offbeat_partitioned_error();
+    const char *last_sentence = offbeat_partitioned_error();
     mpi_assert(code != MPI_SUCCESS, "No error although '%s'.", words);
     mpi_assert(errors_handled == 1, "'%s' called the error handler %d times.", words, errors_handled);
     MPI_Error_class(code, &found_class);
     MPI_Error_string(code, sentence, &length);
     mpi_assert(found_class == error_class, "'%s' has the error class %d instead of %d.", words, found_class,
                error_class);
-    mpi_assert(strstr(own, words) != NULL, "The sentence is '%s' instead of '%s'.", own, words);
-    mpi_assert(code == error_class || strcmp(sentence, own) == 0, "MPI's sentence is '%s' instead of '%s'.",
-               sentence, own);
+    mpi_assert(strstr(last_sentence, words) != NULL, "The sentence is '%s' instead of '%s'.", last_sentence,
+               words);
+    mpi_assert(code == error_class || strcmp(sentence, last_sentence) == 0,
+               "MPI's sentence is '%s' instead of '%s'.", sentence, last_sentence);
     errors_handled = 0;
 }
 
@@ -85,34 +86,34 @@ static void wrong_settings_are_refused(void) {
 
 /* The settings of one process are wrong: no process waits for another. */
 static void communicators_must_be_attached_with_valid_settings(void) {
-    MPI_Comm other;
+    MPI_Comm other_comm;
     MPI_Info info;
     offbeat_prequest request;
-    MPI_Comm_dup(comm, &other);
-    assert_error(offbeat_psend_init(NULL, 0, 0, MPI_INT, right, 1, other, MPI_INFO_NULL, &request),
+    MPI_Comm_dup(comm, &other_comm);
+    assert_error(offbeat_psend_init(NULL, 0, 0, MPI_INT, right, 1, other_comm, MPI_INFO_NULL, &request),
                  MPI_ERR_COMM, "is not attached");
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_lanes", rank == size - 1 ? "65" : "64");
-    assert_error(offbeat_partitioned_attach(other, info), MPI_ERR_INFO_VALUE,
+    assert_error(offbeat_partitioned_attach(other_comm, info), MPI_ERR_INFO_VALUE,
                  rank == size - 1 ? "offbeat_lanes is '65'" : "it failed on another process");
-    mpi_assert_success(offbeat_partitioned_attach(other, MPI_INFO_NULL), "offbeat_partitioned_attach");
+    mpi_assert_success(offbeat_partitioned_attach(other_comm, MPI_INFO_NULL), "offbeat_partitioned_attach");
     MPI_Info_free(&info);
-    MPI_Comm_free(&other);
+    MPI_Comm_free(&other_comm);
 }
 
 /* --- iterations --- */
 
 static void wrong_calls_change_nothing(void) {
     enum { N = 4 };
-    int out[N] = {0}, in[N], flag;
-    offbeat_prequest requests[2], *send = &requests[0], *receive = &requests[1], kept;
-    offbeat_psend_init(out, N, 1, MPI_INT, right, 1, comm, MPI_INFO_NULL, send);
-    offbeat_precv_init(in, N, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, receive);
+    int output[N] = {0}, input[N], flag;
+    offbeat_prequest requests[2], *send = &requests[0], *receive = &requests[1], first_handle;
+    offbeat_psend_init(output, N, 1, MPI_INT, right, 1, comm, MPI_INFO_NULL, send);
+    offbeat_precv_init(input, N, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, receive);
     for (int iteration = 0; iteration < 3; iteration++) {
         mpi_assert_success(offbeat_pcancel(send), "offbeat_pcancel of an inactive request");
         assert_error(offbeat_pready(0, *send), MPI_ERR_REQUEST, "is not started");
         for (int i = 0; i < N; i++)
-            out[i] = rank * 1000 + iteration * 10 + i;
+            output[i] = rank * 1000 + iteration * 10 + i;
         if (iteration == 0) {
             offbeat_prequest twice[2] = {*send, *send};
             assert_error(offbeat_pstartall(2, twice), MPI_ERR_REQUEST, "was started already");
@@ -136,14 +137,14 @@ static void wrong_calls_change_nothing(void) {
         assert_error(offbeat_pready_list(3, (const int[]){2, 0, 2}, *send), MPI_ERR_ARG,
                      "partition 2 was marked ready before");
         offbeat_pready_list(2, (const int[]){2, 0}, *send);
-        kept = *send;
+        first_handle = *send;
         assert_error(offbeat_prequest_free(send), MPI_ERR_REQUEST, "the request is active");
-        mpi_assert(*send == kept, "A refused free changed the request.");
+        mpi_assert(*send == first_handle, "A refused free changed the request.");
         assert_error(offbeat_pcancel(send), MPI_ERR_REQUEST, "an active partitioned request");
         offbeat_pready(3, *send);
         mpi_assert_success(offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
         for (int i = 0; i < N; i++)
-            mpi_assert(in[i] == left * 1000 + iteration * 10 + i, "Partition %d is wrong.", i);
+            mpi_assert(input[i] == left * 1000 + iteration * 10 + i, "Partition %d is wrong.", i);
     }
     offbeat_prequest_free(send);
     offbeat_prequest_free(receive);
@@ -186,24 +187,25 @@ static void assert_never_arrives(offbeat_prequest receive, int partition) {
  * process hangs, and the receiver's buffer is not changed. */
 static void different_amounts_fail_on_both_sides(const char *messages, int partitions, int send_count,
                                                  int receive_count) {
-    enum { ITERATIONS = 20, RECEIVED = 8 };
-    const int sent = partitions * send_count, received = RECEIVED * receive_count;
-    const int longest = sent > received ? sent : received;
-    char *out = calloc((size_t)longest, 1), *in = calloc((size_t)longest, 1);
+    enum { ITERATIONS = 20, RECEIVE_PARTITIONS = 8 };
+    const int send_elements = partitions * send_count, receive_elements = RECEIVE_PARTITIONS * receive_count;
+    const int longest = send_elements > receive_elements ? send_elements : receive_elements;
+    char *output = calloc((size_t)longest, 1), *input = calloc((size_t)longest, 1);
     offbeat_prequest send, receive;
     int failures = 0;
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_messages", messages);
-    offbeat_psend_init(out, partitions, send_count, MPI_CHAR, right, 1, comm, info, &send);
-    offbeat_precv_init(in, RECEIVED, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL, &receive);
+    offbeat_psend_init(output, partitions, send_count, MPI_CHAR, right, 1, comm, info, &send);
+    offbeat_precv_init(input, RECEIVE_PARTITIONS, receive_count, MPI_CHAR, left, 1, comm, MPI_INFO_NULL,
+                       &receive);
     MPI_Info_free(&info);
-    memset(out, 1, (size_t)longest);
+    memset(output, 1, (size_t)longest);
     for (int i = 0; i < ITERATIONS; i++) {
         offbeat_pstart(&send);
         offbeat_pstart(&receive);
         offbeat_pready_range(0, partitions - 1, send);
-        for (int k = 0; k < RECEIVED; k++)
+        for (int k = 0; k < RECEIVE_PARTITIONS; k++)
             assert_never_arrives(receive, k);
         assert_error(offbeat_pwait(&receive, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE,
                      "both must describe the same number of bytes");
@@ -215,76 +217,78 @@ static void different_amounts_fail_on_both_sides(const char *messages, int parti
     }
     mpi_assert(failures > 0, "A send to a receive of another size never failed.");
     for (int i = 0; i < longest; i++)
-        mpi_assert(in[i] == 0, "Byte %d was written by a send of another size.", i);
+        mpi_assert(input[i] == 0, "Byte %d was written by a send of another size.", i);
     offbeat_prequest_free(&send);
     offbeat_prequest_free(&receive);
-    free(out);
-    free(in);
+    free(output);
+    free(input);
 }
 
 /* --- threads --- */
 
-enum { SHARED = 200 };
+enum { SHARED_PARTITIONS = 200 };
 
 /* Launchers bind a process to one core, on which threads would only take turns. */
 static void use_all_cores(void) {
-    cpu_set_t all;
-    CPU_ZERO(&all);
+    cpu_set_t core_set;
+    CPU_ZERO(&core_set);
     for (int i = 0; i < CPU_SETSIZE; i++)
-        CPU_SET(i, &all);
-    sched_setaffinity(0, sizeof all, &all);
+        CPU_SET(i, &core_set);
+    sched_setaffinity(0, sizeof core_set, &core_set);
 }
 
 /* What one of two threads marks: every other partition, and then all of them. */
-typedef struct marking {
+typedef struct marker {
     offbeat_prequest send;
-    int first, marked;
-    atomic_int *waiting; /* threads that are not here yet */
-} marking;
+    int first, mark_count;
+    atomic_int *waiting_count; /* threads that are not here yet */
+} marker;
 
 static void *mark_twice(void *argument) {
-    marking *own = argument;
-    atomic_fetch_sub(own->waiting, 1);
-    while (atomic_load(own->waiting) > 0)
+    marker *self = argument;
+    atomic_fetch_sub(self->waiting_count, 1);
+    while (atomic_load(self->waiting_count) > 0)
         ; /* both begin at the same time */
-    for (int i = own->first; i < SHARED; i += 2)
-        own->marked += offbeat_pready(i, own->send) == MPI_SUCCESS;
-    for (int i = 0; i < SHARED; i++)
-        own->marked += offbeat_pready(i, own->send) == MPI_SUCCESS;
+    for (int i = self->first; i < SHARED_PARTITIONS; i += 2)
+        self->mark_count += offbeat_pready(i, self->send) == MPI_SUCCESS;
+    for (int i = 0; i < SHARED_PARTITIONS; i++)
+        self->mark_count += offbeat_pready(i, self->send) == MPI_SUCCESS;
     return NULL;
 }
 
 /* @return the number of calls that succeeded */
 static int mark_by_two_threads(offbeat_prequest send) {
-    atomic_int waiting = 2;
-    marking even = {send, 0, 0, &waiting}, odd = {send, 1, 0, &waiting};
+    atomic_int waiting_count = 2;
+    marker even = {send, 0, 0, &waiting_count}, odd = {send, 1, 0, &waiting_count};
     pthread_t thread;
     mpi_assert(pthread_create(&thread, NULL, mark_twice, &odd) == 0, "No thread was created.");
     mark_twice(&even);
     pthread_join(thread, NULL);
-    return even.marked + odd.marked;
+    return even.mark_count + odd.mark_count;
 }
 
 /* Two threads mark all partitions several times: of each partition, one call succeeds and the others fail. */
 static void one_of_two_threads_marks_a_partition(const char *messages) {
-    int out[SHARED], in[SHARED];
+    int output[SHARED_PARTITIONS], input[SHARED_PARTITIONS];
     offbeat_prequest requests[2];
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_messages", messages);
-    offbeat_psend_init(out, SHARED, 1, MPI_INT, right, 1, comm, info, &requests[0]);
-    offbeat_precv_init(in, SHARED, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, &requests[1]);
+    offbeat_psend_init(output, SHARED_PARTITIONS, 1, MPI_INT, right, 1, comm, info, &requests[0]);
+    offbeat_precv_init(input, SHARED_PARTITIONS, 1, MPI_INT, left, 1, comm, MPI_INFO_NULL, &requests[1]);
     MPI_Info_free(&info);
     for (int iteration = 0; iteration < 50; iteration++) {
-        for (int i = 0; i < SHARED; i++)
-            out[i] = rank * 100000 + iteration * 1000 + i;
+        for (int i = 0; i < SHARED_PARTITIONS; i++)
+            output[i] = rank * 100000 + iteration * 1000 + i;
         mpi_assert_success(offbeat_pstartall(2, requests), "offbeat_pstartall");
-        const int marked = mark_by_two_threads(requests[0]);
-        mpi_assert(marked == SHARED, "%d of %d partitions were marked.", marked, SHARED);
-        mpi_assert(errors_handled == 2 * SHARED, "%d of %d wrong calls failed.", errors_handled, 2 * SHARED);
+        const int mark_count = mark_by_two_threads(requests[0]);
+        mpi_assert(mark_count == SHARED_PARTITIONS, "%d of %d partitions were marked.", mark_count,
+                   SHARED_PARTITIONS);
+        mpi_assert(errors_handled == 2 * SHARED_PARTITIONS, "%d of %d wrong calls failed.", errors_handled,
+                   2 * SHARED_PARTITIONS);
         mpi_assert_success(offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
-        for (int i = 0; i < SHARED; i++)
-            mpi_assert(in[i] == left * 100000 + iteration * 1000 + i, "Partition %d is wrong.", i);
+        for (int i = 0; i < SHARED_PARTITIONS; i++)
+            mpi_assert(input[i] == left * 100000 + iteration * 1000 + i, "Partition %d is wrong.", i);
         errors_handled = 0;
     }
     offbeat_prequest_free(&requests[0]);
@@ -293,9 +297,9 @@ static void one_of_two_threads_marks_a_partition(const char *messages) {
 
 int main(int argc, char **argv) {
     MPI_Errhandler handler;
-    int provided;
+    int provided_level;
     const int level = offbeat_testing_thread_level(&argc, argv, MPI_THREAD_SINGLE);
-    MPI_Init_thread(&argc, &argv, level, &provided);
+    MPI_Init_thread(&argc, &argv, level, &provided_level);
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -319,7 +323,7 @@ int main(int argc, char **argv) {
     different_amounts_fail_on_both_sides("64", 2, 1000, 1000);
     different_amounts_fail_on_both_sides("64", 32, 1000, 10);
     different_amounts_fail_on_both_sides("64", 4, 300000, 200000);
-    if (provided == MPI_THREAD_MULTIPLE) {
+    if (provided_level == MPI_THREAD_MULTIPLE) {
         use_all_cores();
         one_of_two_threads_marks_a_partition("1");
         one_of_two_threads_marks_a_partition("7");

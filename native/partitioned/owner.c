@@ -9,7 +9,7 @@
 _Thread_local char offbeat_partitioned_this_thread;
 
 /* Values of `thread` that are no thread: no partition was marked yet, or the ownership is ending. */
-static const char unclaimed, ending;
+static const char unclaimed_mark, ending_mark;
 
 /* Commands of membarrier(2), which older kernel headers do not have. */
 enum { PRIVATE_EXPEDITED = 1 << 3, REGISTER_PRIVATE_EXPEDITED = 1 << 4 };
@@ -30,7 +30,7 @@ int offbeat_partitioned_owners_work(void) {
 
 void offbeat_partitioned_owner_init(offbeat_partitioned_owner *owner, atomic_int *are_allowed) {
     const int is_allowed = atomic_load_explicit(are_allowed, memory_order_relaxed);
-    atomic_init(&owner->thread, is_allowed ? &unclaimed : NULL);
+    atomic_init(&owner->thread, is_allowed ? &unclaimed_mark : NULL);
     atomic_init(&owner->is_updating, 0);
     owner->are_allowed = are_allowed;
 }
@@ -46,15 +46,16 @@ static void end(offbeat_partitioned_owner *owner) {
 }
 
 int offbeat_partitioned_owner_enter_or_end(offbeat_partitioned_owner *owner) {
-    const void *own = &offbeat_partitioned_this_thread, *found;
-    while ((found = atomic_load_explicit(&owner->thread, memory_order_acquire)) != NULL) {
-        if (found == own && offbeat_partitioned_owner_enter(owner))
+    const void *this_thread = &offbeat_partitioned_this_thread, *thread;
+    while ((thread = atomic_load_explicit(&owner->thread, memory_order_acquire)) != NULL) {
+        if (thread == this_thread && offbeat_partitioned_owner_enter(owner))
             return 1;
-        if (found == &unclaimed)
-            atomic_compare_exchange_strong(&owner->thread, &found, own);
-        else if (found == &ending)
+        if (thread == &unclaimed_mark)
+            atomic_compare_exchange_strong(&owner->thread, &thread, this_thread);
+        else if (thread == &ending_mark)
             sched_yield();
-        else if (found != own && atomic_compare_exchange_strong(&owner->thread, &found, &ending))
+        else if (thread != this_thread &&
+                 atomic_compare_exchange_strong(&owner->thread, &thread, &ending_mark))
             end(owner);
     }
     return 0;

@@ -36,12 +36,12 @@ void offbeat_partitioned_owner_init(offbeat_partitioned_owner *owner, atomic_int
 
 /** Begins an update of the ready bits if the calling thread is their owner. @return whether it is */
 static inline int offbeat_partitioned_owner_enter(offbeat_partitioned_owner *owner) {
-    const void *own = &offbeat_partitioned_this_thread;
-    if (atomic_load_explicit(&owner->thread, memory_order_relaxed) != own)
+    const void *this_thread = &offbeat_partitioned_this_thread;
+    if (atomic_load_explicit(&owner->thread, memory_order_relaxed) != this_thread)
         return 0;
     atomic_store_explicit(&owner->is_updating, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); /* keeps the order in the program; membarrier does the rest */
-    if (atomic_load_explicit(&owner->thread, memory_order_relaxed) == own)
+    if (atomic_load_explicit(&owner->thread, memory_order_relaxed) == this_thread)
         return 1;
     atomic_store_explicit(&owner->is_updating, 0, memory_order_release);
     return 0;

@@ -16,7 +16,7 @@ add_library(partitioned_objects OBJECT
     partitioned/matching.c
     partitioned/messages.c
     partitioned/owner.c
-    partitioned/pending.c
+    partitioned/entry_table.c
     partitioned/progress.c
     partitioned/receive.c
     partitioned/reduction.c

@@ -27,55 +27,56 @@ typedef struct shape {
 
 /* A send to the right and the receive from the left, with their buffers. */
 typedef struct pair {
-    shape of;
+    shape outline;
     int length;
-    double *out, *in;
+    double *output, *input;
     offbeat_prequest requests[2];
 } pair;
 
 enum { SEND, RECEIVE };
 
-static double expected(int sender, int iteration, int index) {
+static double expected_number(int sender, int iteration, int index) {
     return sender * 1e9 + iteration * 1e6 + index;
 }
 
 // NOLINTBEGIN(clang-analyzer-unix.Malloc): discard() frees the buffers.
-static void make(pair *made, shape of, int tag, MPI_Comm comm, MPI_Info info) {
-    made->of = of;
-    made->length = of.send_partitions * of.send_count;
-    made->out = calloc((size_t)made->length + 1, sizeof(double));
-    made->in = calloc((size_t)made->length + 1, sizeof(double));
-    mpi_assert_success(offbeat_psend_init(made->out, of.send_partitions, of.send_count, MPI_DOUBLE, right,
-                                          tag, comm, info, &made->requests[SEND]),
+static void make(pair *result, shape outline, int tag, MPI_Comm comm, MPI_Info info) {
+    result->outline = outline;
+    result->length = outline.send_partitions * outline.send_count;
+    result->output = calloc((size_t)result->length + 1, sizeof(double));
+    result->input = calloc((size_t)result->length + 1, sizeof(double));
+    mpi_assert_success(offbeat_psend_init(result->output, outline.send_partitions, outline.send_count,
+                                          MPI_DOUBLE, right, tag, comm, info, &result->requests[SEND]),
                        "offbeat_psend_init");
-    mpi_assert_success(offbeat_precv_init(made->in, of.receive_partitions, of.receive_count, MPI_DOUBLE, left,
-                                          tag, comm, MPI_INFO_NULL, &made->requests[RECEIVE]),
+    mpi_assert_success(offbeat_precv_init(result->input, outline.receive_partitions, outline.receive_count,
+                                          MPI_DOUBLE, left, tag, comm, MPI_INFO_NULL,
+                                          &result->requests[RECEIVE]),
                        "offbeat_precv_init");
 }
 // NOLINTEND(clang-analyzer-unix.Malloc)
 
-static void discard(pair *made) {
+static void discard(pair *result) {
     for (int i = 0; i < 2; i++) {
-        mpi_assert_success(offbeat_prequest_free(&made->requests[i]), "offbeat_prequest_free");
-        mpi_assert(made->requests[i] == OFFBEAT_PREQUEST_NULL, "A freed request is not null.");
+        mpi_assert_success(offbeat_prequest_free(&result->requests[i]), "offbeat_prequest_free");
+        mpi_assert(result->requests[i] == OFFBEAT_PREQUEST_NULL, "A freed request is not null.");
     }
-    free(made->out);
-    free(made->in);
+    free(result->output);
+    free(result->input);
 }
 
-static void fill(pair *made, int iteration) {
-    for (int i = 0; i < made->length; i++) {
-        made->out[i] = expected(rank, iteration, i);
-        made->in[i] = -1;
+static void fill(pair *result, int iteration) {
+    for (int i = 0; i < result->length; i++) {
+        result->output[i] = expected_number(rank, iteration, i);
+        result->input[i] = -1;
     }
 }
 
-static void check(const pair *made, int iteration, int first, int last) {
+static void check(const pair *result, int iteration, int first, int last) {
     for (int i = first; i < last; i++)
-        mpi_assert(made->in[i] == expected(left, iteration, i),
+        mpi_assert(result->input[i] == expected_number(left, iteration, i),
                    "%d/%d partitions, iteration %d: element %d is %.0f instead of %.0f.",
-                   made->of.send_partitions, made->of.receive_partitions, iteration, i, made->in[i],
-                   expected(left, iteration, i));
+                   result->outline.send_partitions, result->outline.receive_partitions, iteration, i,
+                   result->input[i], expected_number(left, iteration, i));
 }
 
 static void check_status(const MPI_Status *status, int tag, int length) {
@@ -85,16 +86,16 @@ static void check_status(const MPI_Status *status, int tag, int length) {
                "The status says source %d, tag %d, %d elements.", status->MPI_SOURCE, status->MPI_TAG, count);
 }
 
-static void iterate(pair *made, int tag, int iteration) {
+static void iterate(pair *result, int tag, int iteration) {
     MPI_Status statuses[2];
-    const int n = made->of.send_partitions;
-    fill(made, iteration);
-    mpi_assert_success(offbeat_pstartall(2, made->requests), "offbeat_pstartall");
+    const int n = result->outline.send_partitions;
+    fill(result, iteration);
+    mpi_assert_success(offbeat_pstartall(2, result->requests), "offbeat_pstartall");
     for (int i = 0; i < n; i++) /* in an order that differs between iterations; 7919 is prime */
-        offbeat_pready((int)((i * 7919LL + iteration) % n), made->requests[SEND]);
-    mpi_assert_success(offbeat_pwaitall(2, made->requests, statuses), "offbeat_pwaitall");
-    check(made, iteration, 0, made->length);
-    check_status(&statuses[RECEIVE], tag, made->length);
+        offbeat_pready((int)((i * 7919LL + iteration) % n), result->requests[SEND]);
+    mpi_assert_success(offbeat_pwaitall(2, result->requests, statuses), "offbeat_pwaitall");
+    check(result, iteration, 0, result->length);
+    check_status(&statuses[RECEIVE], tag, result->length);
 }
 
 static void any_numbers_of_partitions_can_match(MPI_Info info, int iterations) {
@@ -103,11 +104,11 @@ static void any_numbers_of_partitions_can_match(MPI_Info info, int iterations) {
         {1, 35, 7, 5},      {7, 5, 1, 35},     {31, 37, 37, 31},      {101, 97, 97, 101}, {1, 1, 1, 1},
         {1024, 1, 1, 1024}, {2000, 1, 8, 250}, {2, 150000, 3, 100000}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-        pair made;
-        make(&made, shapes[i], 5, MPI_COMM_WORLD, info);
+        pair result;
+        make(&result, shapes[i], 5, MPI_COMM_WORLD, info);
         for (int iteration = 0; iteration < iterations; iteration++)
-            iterate(&made, 5, iteration);
-        discard(&made);
+            iterate(&result, 5, iteration);
+        discard(&result);
     }
 }
 
@@ -129,18 +130,18 @@ static void the_number_of_messages_can_be_chosen(void) {
 static void many_requests_of_equal_tags_match_in_order(void) {
     enum { PAIRS = 40 };
     pair pairs[PAIRS];
-    offbeat_prequest all[2 * PAIRS];
+    offbeat_prequest requests[2 * PAIRS];
     for (int i = 0; i < PAIRS; i++)
         make(&pairs[i], (shape){i % 7 + 1, 6, 2 * (i % 7 + 1), 3}, 9, MPI_COMM_WORLD, MPI_INFO_NULL);
     for (int iteration = 0; iteration < 5; iteration++) {
         for (int i = 0; i < PAIRS; i++) {
             fill(&pairs[i], iteration * 100 + i);
-            memcpy(&all[2 * i], pairs[i].requests, sizeof pairs[i].requests);
+            memcpy(&requests[2 * i], pairs[i].requests, sizeof pairs[i].requests);
         }
-        mpi_assert_success(offbeat_pstartall(2 * PAIRS, all), "offbeat_pstartall");
+        mpi_assert_success(offbeat_pstartall(2 * PAIRS, requests), "offbeat_pstartall");
         for (int i = PAIRS - 1; i >= 0; i--)
-            offbeat_pready_range(0, pairs[i].of.send_partitions - 1, pairs[i].requests[SEND]);
-        mpi_assert_success(offbeat_pwaitall(2 * PAIRS, all, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
+            offbeat_pready_range(0, pairs[i].outline.send_partitions - 1, pairs[i].requests[SEND]);
+        mpi_assert_success(offbeat_pwaitall(2 * PAIRS, requests, MPI_STATUSES_IGNORE), "offbeat_pwaitall");
         for (int i = 0; i < PAIRS; i++)
             check(&pairs[i], iteration * 100 + i, 0, pairs[i].length);
     }
@@ -159,69 +160,69 @@ static void partitions_arrive_one_by_one(void) {
     MPI_Info info;
     MPI_Info_create(&info);
     MPI_Info_set(info, "offbeat_messages", "6");
-    pair made;
-    make(&made, (shape){N, 4, 3, 8}, 3, MPI_COMM_WORLD, info);
+    pair result;
+    make(&result, (shape){N, 4, 3, 8}, 3, MPI_COMM_WORLD, info);
     for (int iteration = 0; iteration < 4; iteration++) {
         int flag;
-        fill(&made, iteration);
-        offbeat_pstartall(2, made.requests);
+        fill(&result, iteration);
+        offbeat_pstartall(2, result.requests);
         for (int i = 0; i < 3; i++) { /* the receiver's partition 2 - i is the sender's 4 - 2i and 5 - 2i */
-            offbeat_pready(4 - 2 * i, made.requests[SEND]);
+            offbeat_pready(4 - 2 * i, result.requests[SEND]);
             MPI_Barrier(MPI_COMM_WORLD);
-            offbeat_parrived(made.requests[RECEIVE], 2 - i, &flag);
+            offbeat_parrived(result.requests[RECEIVE], 2 - i, &flag);
             mpi_assert(!flag, "A partition arrived of which only a half was sent.");
             MPI_Barrier(MPI_COMM_WORLD);
-            offbeat_pready(5 - 2 * i, made.requests[SEND]);
-            await_partition(made.requests[RECEIVE], 2 - i);
-            check(&made, iteration, (2 - i) * 8, (3 - i) * 8);
-            offbeat_ptest(&made.requests[RECEIVE], &flag, MPI_STATUS_IGNORE);
+            offbeat_pready(5 - 2 * i, result.requests[SEND]);
+            await_partition(result.requests[RECEIVE], 2 - i);
+            check(&result, iteration, (2 - i) * 8, (3 - i) * 8);
+            offbeat_ptest(&result.requests[RECEIVE], &flag, MPI_STATUS_IGNORE);
             mpi_assert(i == 2 || !flag, "A receive is complete before its last partition was sent.");
             MPI_Barrier(MPI_COMM_WORLD); /* no sender is ahead of its receiver's checks */
         }
-        offbeat_pwaitall(2, made.requests, MPI_STATUSES_IGNORE);
-        offbeat_parrived(made.requests[RECEIVE], 1, &flag);
+        offbeat_pwaitall(2, result.requests, MPI_STATUSES_IGNORE);
+        offbeat_parrived(result.requests[RECEIVE], 1, &flag);
         mpi_assert(flag, "A partition of an inactive request has not arrived.");
     }
-    discard(&made);
+    discard(&result);
     MPI_Info_free(&info);
 }
 
 static void nothing_is_complete_before_it_is_ready(void) {
     int flag = 1, index;
-    pair made;
-    make(&made, (shape){4, 10, 4, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    pair result;
+    make(&result, (shape){4, 10, 4, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
     for (int iteration = 0; iteration < 3; iteration++) {
-        fill(&made, iteration);
-        offbeat_pstartall(2, made.requests);
+        fill(&result, iteration);
+        offbeat_pstartall(2, result.requests);
         for (int i = 0; i < 100; i++) {
-            offbeat_ptestall(2, made.requests, &flag, MPI_STATUSES_IGNORE);
+            offbeat_ptestall(2, result.requests, &flag, MPI_STATUSES_IGNORE);
             mpi_assert(!flag, "Requests are complete before a partition is ready.");
-            offbeat_ptestany(2, made.requests, &index, &flag, MPI_STATUS_IGNORE);
+            offbeat_ptestany(2, result.requests, &index, &flag, MPI_STATUS_IGNORE);
             mpi_assert(!flag, "A request is complete before a partition is ready.");
-            offbeat_ptest(&made.requests[SEND], &flag, MPI_STATUS_IGNORE);
+            offbeat_ptest(&result.requests[SEND], &flag, MPI_STATUS_IGNORE);
             mpi_assert(!flag, "A send is complete before a partition is ready.");
         }
         MPI_Barrier(MPI_COMM_WORLD);
-        offbeat_pready_list(4, (const int[]){2, 0, 3, 1}, made.requests[SEND]);
-        for (int done = 0; done < 2; done++) {
-            offbeat_pwaitany(2, made.requests, &index, MPI_STATUS_IGNORE);
+        offbeat_pready_list(4, (const int[]){2, 0, 3, 1}, result.requests[SEND]);
+        for (int round = 0; round < 2; round++) {
+            offbeat_pwaitany(2, result.requests, &index, MPI_STATUS_IGNORE);
             mpi_assert(index == SEND || index == RECEIVE, "No request of two is complete.");
         }
-        offbeat_pwaitany(2, made.requests, &index, MPI_STATUS_IGNORE);
+        offbeat_pwaitany(2, result.requests, &index, MPI_STATUS_IGNORE);
         mpi_assert(index == MPI_UNDEFINED, "An inactive request was completed.");
-        check(&made, iteration, 0, made.length);
+        check(&result, iteration, 0, result.length);
     }
-    discard(&made);
+    discard(&result);
 }
 
 static void requests_can_be_freed_unstarted(void) {
-    pair unused, used;
+    pair freed_pair, active_pair;
     for (int i = 0; i < 20; i++) {
-        make(&unused, (shape){4, 10, 2, 20}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
-        make(&used, (shape){4, 5, 2, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
-        discard(&unused);
-        iterate(&used, 3, i);
-        discard(&used);
+        make(&freed_pair, (shape){4, 10, 2, 20}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+        make(&active_pair, (shape){4, 5, 2, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+        discard(&freed_pair);
+        iterate(&active_pair, 3, i);
+        discard(&active_pair);
     }
 }
 
@@ -229,28 +230,28 @@ static void requests_can_be_freed_unstarted(void) {
  * needs its reply before the memory of a freed send can be released. */
 static void a_send_can_be_freed_while_its_receive_is_kept(void) {
     enum { MOST_CALLS = 10000 };
-    pair kept, other;
-    make(&kept, (shape){4, 5, 2, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
-    make(&other, (shape){1, 1, 1, 1}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    pair first_pair, second_pair;
+    make(&first_pair, (shape){4, 5, 2, 10}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    make(&second_pair, (shape){1, 1, 1, 1}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
     MPI_Barrier(MPI_COMM_WORLD);
-    fill(&kept, 0);
-    offbeat_pstartall(2, kept.requests);
+    fill(&first_pair, 0);
+    offbeat_pstartall(2, first_pair.requests);
     MPI_Barrier(MPI_COMM_WORLD);
-    offbeat_pready_range(0, 3, kept.requests[SEND]);
-    offbeat_pwait(&kept.requests[SEND], MPI_STATUS_IGNORE);
+    offbeat_pready_range(0, 3, first_pair.requests[SEND]);
+    offbeat_pwait(&first_pair.requests[SEND], MPI_STATUS_IGNORE);
     MPI_Barrier(MPI_COMM_WORLD);
-    offbeat_pwait(&kept.requests[RECEIVE], MPI_STATUS_IGNORE);
-    offbeat_prequest_free(&kept.requests[SEND]);
+    offbeat_pwait(&first_pair.requests[RECEIVE], MPI_STATUS_IGNORE);
+    offbeat_prequest_free(&first_pair.requests[SEND]);
     for (int i = 0, lists_any = 1; lists_any; i++) {
-        int listed = offbeat_partitioned_needs_progress();
+        int is_listed = offbeat_partitioned_needs_progress();
         mpi_assert(i < MOST_CALLS, "The reply to a freed send did not come.");
-        MPI_Allreduce(&listed, &lists_any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-        iterate(&other, 3, i);
+        MPI_Allreduce(&is_listed, &lists_any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        iterate(&second_pair, 3, i);
     }
-    discard(&other);
-    offbeat_prequest_free(&kept.requests[RECEIVE]);
-    free(kept.out);
-    free(kept.in);
+    discard(&second_pair);
+    offbeat_prequest_free(&first_pair.requests[RECEIVE]);
+    free(first_pair.output);
+    free(first_pair.input);
 }
 
 /* Even ranks describe their sends when the receives of odd ranks are started; all data arrives before the
@@ -292,24 +293,24 @@ static void the_programs_own_messages_are_not_disturbed(void) {
     for (int i = 0; i < 3; i++)
         make(&pairs[i], (shape){5, 7, 7, 5}, TAG - 1 + i, MPI_COMM_WORLD, MPI_INFO_NULL);
     for (int iteration = 0; iteration < 20; iteration++) {
-        int mine = iteration * 10 + rank, theirs = -1;
-        MPI_Request own[2];
+        int own_number = iteration * 10 + rank, peer_number = -1;
+        MPI_Request mpi_requests[2];
         MPI_Status status;
-        MPI_Irecv(&theirs, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &own[0]);
+        MPI_Irecv(&peer_number, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &mpi_requests[0]);
         for (int i = 2; i >= 0; i--) {
             fill(&pairs[i], iteration + i);
             offbeat_pstartall(2, pairs[i].requests);
             offbeat_pready_range(0, 4, pairs[i].requests[SEND]);
         }
-        MPI_Isend(&mine, 1, MPI_INT, right, TAG, MPI_COMM_WORLD, &own[1]);
+        MPI_Isend(&own_number, 1, MPI_INT, right, TAG, MPI_COMM_WORLD, &mpi_requests[1]);
         for (int i = 0; i < 3; i++) {
             offbeat_pwaitall(2, pairs[i].requests, MPI_STATUSES_IGNORE);
             check(&pairs[i], iteration + i, 0, pairs[i].length);
         }
-        MPI_Wait(&own[0], &status);
-        MPI_Wait(&own[1], MPI_STATUS_IGNORE);
-        mpi_assert(theirs == iteration * 10 + left && status.MPI_TAG == TAG,
-                   "The program received %d with tag %d.", theirs, status.MPI_TAG);
+        MPI_Wait(&mpi_requests[0], &status);
+        MPI_Wait(&mpi_requests[1], MPI_STATUS_IGNORE);
+        mpi_assert(peer_number == iteration * 10 + left && status.MPI_TAG == TAG,
+                   "The program received %d with tag %d.", peer_number, status.MPI_TAG);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     for (int i = 0; i < 3; i++)
@@ -319,30 +320,32 @@ static void the_programs_own_messages_are_not_disturbed(void) {
 static void empty_partitions_and_null_processes_work(void) {
     int flag;
     MPI_Status status;
-    offbeat_prequest nobody[2];
+    offbeat_prequest null_requests[2];
     static const shape empty[] = {{4, 0, 4, 0}, {3, 0, 5, 0}, {0, 0, 4, 0},
                                   {4, 0, 0, 0}, {0, 5, 0, 5}, {0, 5, 3, 0}};
     for (size_t i = 0; i < sizeof empty / sizeof *empty; i++) {
-        pair made;
-        make(&made, empty[i], 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+        pair result;
+        make(&result, empty[i], 3, MPI_COMM_WORLD, MPI_INFO_NULL);
         for (int iteration = 0; iteration < 3; iteration++)
-            iterate(&made, 3, iteration);
-        discard(&made);
+            iterate(&result, 3, iteration);
+        discard(&result);
     }
-    offbeat_psend_init(NULL, 2, 5, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &nobody[0]);
-    offbeat_precv_init(NULL, 2, 5, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &nobody[1]);
+    offbeat_psend_init(NULL, 2, 5, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &null_requests[0]);
+    offbeat_precv_init(NULL, 2, 5, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD, MPI_INFO_NULL,
+                       &null_requests[1]);
     for (int i = 0; i < 3; i++) {
-        offbeat_pstartall(2, nobody);
-        offbeat_pwait(&nobody[1], &status);
+        offbeat_pstartall(2, null_requests);
+        offbeat_pwait(&null_requests[1], &status);
         mpi_assert(status.MPI_SOURCE == MPI_PROC_NULL, "A receive from nobody came from %d.",
                    status.MPI_SOURCE);
-        offbeat_ptest(&nobody[0], &flag, MPI_STATUS_IGNORE);
+        offbeat_ptest(&null_requests[0], &flag, MPI_STATUS_IGNORE);
         mpi_assert(!flag, "A send to nobody is complete before its partitions are ready.");
-        offbeat_pready_range(0, 1, nobody[0]);
-        offbeat_pwait(&nobody[0], MPI_STATUS_IGNORE);
+        offbeat_pready_range(0, 1, null_requests[0]);
+        offbeat_pwait(&null_requests[0], MPI_STATUS_IGNORE);
     }
-    offbeat_prequest_free(&nobody[0]);
-    offbeat_prequest_free(&nobody[1]);
+    offbeat_prequest_free(&null_requests[0]);
+    offbeat_prequest_free(&null_requests[1]);
     mpi_assert_success(offbeat_parrived(OFFBEAT_PREQUEST_NULL, 0, &flag), "offbeat_parrived");
     mpi_assert(flag, "A partition of the null request has not arrived.");
 }
@@ -350,29 +353,29 @@ static void empty_partitions_and_null_processes_work(void) {
 /* The columns of a matrix are sent, and received as elements of four doubles. */
 static void any_datatype_can_be_sent(void) {
     enum { ROWS = 6, COLUMNS = 10 };
-    double out[ROWS][COLUMNS] = {{0}}, in[ROWS * COLUMNS];
-    MPI_Datatype column, resized, four;
+    double output[ROWS][COLUMNS] = {{0}}, input[ROWS * COLUMNS];
+    MPI_Datatype column, resized_type, four;
     offbeat_prequest requests[2];
     MPI_Type_vector(ROWS, 1, COLUMNS, MPI_DOUBLE, &column);
-    MPI_Type_create_resized(column, 0, sizeof(double), &resized);
+    MPI_Type_create_resized(column, 0, sizeof(double), &resized_type);
     MPI_Type_contiguous(4, MPI_DOUBLE, &four);
-    MPI_Type_commit(&resized); /* the requests commit their own duplicates: `four` need not be */
-    offbeat_psend_init(out, 5, 2, resized, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[SEND]);
+    MPI_Type_commit(&resized_type); /* the requests commit their own duplicates: `four` need not be */
+    offbeat_psend_init(output, 5, 2, resized_type, right, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[SEND]);
     /* 12 doubles in a partition of the sender, 4 in an element, 20 in a partition of the receiver */
-    offbeat_precv_init(in, 3, 5, four, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[RECEIVE]);
+    offbeat_precv_init(input, 3, 5, four, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[RECEIVE]);
     MPI_Type_free(&column);
-    MPI_Type_free(&resized);
+    MPI_Type_free(&resized_type);
     MPI_Type_free(&four);
     for (int iteration = 0; iteration < 3; iteration++) {
         for (int i = 0; i < ROWS * COLUMNS; i++)
-            out[i / COLUMNS][i % COLUMNS] = expected(rank, iteration, i);
-        memset(in, 0, sizeof in);
+            output[i / COLUMNS][i % COLUMNS] = expected_number(rank, iteration, i);
+        memset(input, 0, sizeof input);
         offbeat_pstartall(2, requests);
         offbeat_pready_range(0, 4, requests[SEND]);
         offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE);
         for (int i = 0; i < ROWS * COLUMNS; i++)
-            mpi_assert(in[i] == expected(left, iteration, i % ROWS * COLUMNS + i / ROWS),
-                       "Element %d of the columns is %.0f.", i, in[i]);
+            mpi_assert(input[i] == expected_number(left, iteration, i % ROWS * COLUMNS + i / ROWS),
+                       "Element %d of the columns is %.0f.", i, input[i]);
     }
     offbeat_prequest_free(&requests[SEND]);
     offbeat_prequest_free(&requests[RECEIVE]);
@@ -380,7 +383,7 @@ static void any_datatype_can_be_sent(void) {
 
 static void messages_may_end_inside_elements_of_the_receiver(void) {
     enum { LENGTH = 42 };
-    double out[LENGTH] = {0}, in[2 * LENGTH];
+    double output[LENGTH] = {0}, input[2 * LENGTH];
     MPI_Datatype seven;
     offbeat_prequest requests[2];
     MPI_Info info;
@@ -388,17 +391,17 @@ static void messages_may_end_inside_elements_of_the_receiver(void) {
     MPI_Info_set(info, "offbeat_messages", "14");
     MPI_Type_vector(7, 1, 2, MPI_DOUBLE, &seven); /* with gaps, and an extent of 13 doubles */
     MPI_Type_commit(&seven);
-    offbeat_psend_init(out, 14, 3, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, info, &requests[SEND]);
-    offbeat_precv_init(in, 3, 2, seven, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[RECEIVE]);
+    offbeat_psend_init(output, 14, 3, MPI_DOUBLE, right, 1, MPI_COMM_WORLD, info, &requests[SEND]);
+    offbeat_precv_init(input, 3, 2, seven, left, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[RECEIVE]);
     for (int iteration = 0; iteration < 3; iteration++) {
         for (int i = 0; i < LENGTH; i++)
-            out[i] = expected(rank, iteration, i);
+            output[i] = expected_number(rank, iteration, i);
         offbeat_pstartall(2, requests);
         offbeat_pready_range(0, 13, requests[SEND]);
         await_partition(requests[RECEIVE], 2);
         offbeat_pwaitall(2, requests, MPI_STATUSES_IGNORE);
         for (int i = 0; i < LENGTH; i++)
-            mpi_assert(in[i / 7 * 13 + i % 7 * 2] == expected(left, iteration, i),
+            mpi_assert(input[i / 7 * 13 + i % 7 * 2] == expected_number(left, iteration, i),
                        "Element %d was lost between partitions.", i);
     }
     offbeat_prequest_free(&requests[SEND]);
@@ -409,27 +412,28 @@ static void messages_may_end_inside_elements_of_the_receiver(void) {
 
 /* A communicator with other ranks is freed before its requests, and the world's requests live on. */
 static void communicators_have_their_own_messages(void) {
-    MPI_Comm reversed;
-    pair made, other;
-    make(&made, (shape){4, 4, 4, 4}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed);
-    mpi_assert_success(offbeat_partitioned_attach(reversed, MPI_INFO_NULL), "offbeat_partitioned_attach");
-    find_neighbours(reversed);
-    make(&other, (shape){2, 8, 2, 8}, 3, reversed, MPI_INFO_NULL);
-    fill(&other, 0);
-    offbeat_pstartall(2, other.requests);
+    MPI_Comm reversed_comm;
+    pair result, second_pair;
+    make(&result, (shape){4, 4, 4, 4}, 3, MPI_COMM_WORLD, MPI_INFO_NULL);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &reversed_comm);
+    mpi_assert_success(offbeat_partitioned_attach(reversed_comm, MPI_INFO_NULL),
+                       "offbeat_partitioned_attach");
+    find_neighbours(reversed_comm);
+    make(&second_pair, (shape){2, 8, 2, 8}, 3, reversed_comm, MPI_INFO_NULL);
+    fill(&second_pair, 0);
+    offbeat_pstartall(2, second_pair.requests);
     find_neighbours(MPI_COMM_WORLD);
-    iterate(&made, 3, 0);
-    find_neighbours(reversed);
-    offbeat_pready_range(0, 1, other.requests[SEND]);
-    offbeat_pwaitall(2, other.requests, MPI_STATUSES_IGNORE);
-    check(&other, 0, 0, other.length);
-    MPI_Comm_free(&reversed);
-    iterate(&other, 3, 1);
-    discard(&other);
+    iterate(&result, 3, 0);
+    find_neighbours(reversed_comm);
+    offbeat_pready_range(0, 1, second_pair.requests[SEND]);
+    offbeat_pwaitall(2, second_pair.requests, MPI_STATUSES_IGNORE);
+    check(&second_pair, 0, 0, second_pair.length);
+    MPI_Comm_free(&reversed_comm);
+    iterate(&second_pair, 3, 1);
+    discard(&second_pair);
     find_neighbours(MPI_COMM_WORLD);
-    iterate(&made, 3, 1);
-    discard(&made);
+    iterate(&result, 3, 1);
+    discard(&result);
 }
 
 /* Both halves of an inter-communicator send to the process of equal rank in the other half. */
@@ -440,13 +444,13 @@ static void intercommunicators_work(void) {
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
     MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 7, &inter);
     mpi_assert_success(offbeat_partitioned_attach(inter, MPI_INFO_NULL), "offbeat_partitioned_attach");
-    pair made;
+    pair result;
     right = left = rank / 2;
-    make(&made, (shape){4, 6, 3, 8}, 3, inter, MPI_INFO_NULL);
+    make(&result, (shape){4, 6, 3, 8}, 3, inter, MPI_INFO_NULL);
     rank = left; /* what both sides expect of the data */
     for (int iteration = 0; iteration < 3; iteration++)
-        iterate(&made, 3, iteration);
-    discard(&made);
+        iterate(&result, 3, iteration);
+    discard(&result);
     find_neighbours(MPI_COMM_WORLD);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);

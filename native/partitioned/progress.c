@@ -17,7 +17,7 @@ typedef struct ring {
 
 /* How many requests of each ring a call progresses that does not wait: more than the neighbours of a process
  * in usual programs, and few enough that n initialisations or first starts take a time proportional to n. */
-enum { SOME = 32 };
+enum { CALL_LIMIT = 32 };
 
 /* Guards both rings. Held while MPI is called for the listed requests, never inside a callback of MPI. */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -79,8 +79,8 @@ static int is_settled(offbeat_partitioned_request *request) {
 
 /* Unmarks the settled requests after they left the ring, as their owners do not look for them any more then.
  */
-static void remove_settled(int most) {
-    for (int left = most < waiting_requests.count ? most : waiting_requests.count; left > 0; left--) {
+static void remove_settled(int limit) {
+    for (int left = limit < waiting_requests.count ? limit : waiting_requests.count; left > 0; left--) {
         offbeat_partitioned_request *request = waiting_requests.next;
         waiting_requests.next = request->next_listed;
         if (!is_settled(request))
@@ -102,8 +102,8 @@ static int is_destroyed(offbeat_partitioned_request *request) {
 }
 
 /* Removes the freed requests that a function destroyed. */
-static void remove_freed(int (*has_destroyed)(offbeat_partitioned_request *), int most) {
-    for (int left = most < freed_requests.count ? most : freed_requests.count; left > 0; left--) {
+static void remove_freed(int (*has_destroyed)(offbeat_partitioned_request *), int limit) {
+    for (int left = limit < freed_requests.count ? limit : freed_requests.count; left > 0; left--) {
         offbeat_partitioned_request *request = freed_requests.next;
         take_out(&freed_requests, request);
         if (!has_destroyed(request))
@@ -115,16 +115,16 @@ int offbeat_partitioned_needs_progress(void) {
     return atomic_load_explicit(&listed_count, memory_order_relaxed) > 0;
 }
 
-static void progress(int most) {
+static void progress(int limit) {
     if (!offbeat_partitioned_needs_progress() || pthread_mutex_trylock(&list_lock) != 0)
         return;
-    remove_settled(most);
-    remove_freed(is_destroyed, most);
+    remove_settled(limit);
+    remove_freed(is_destroyed, limit);
     pthread_mutex_unlock(&list_lock);
 }
 
 void offbeat_partitioned_progress_some(void) {
-    progress(SOME);
+    progress(CALL_LIMIT);
 }
 
 void offbeat_partitioned_progress(void) {
@@ -175,7 +175,7 @@ static void drive(offbeat_partitioned_comm *comm) {
             PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm->lanes[i], &flag, MPI_STATUS_IGNORE);
 }
 
-static void *drive_all(void *unused) {
+static void *drive_all(void *argument) {
     while (!atomic_load(&is_ending)) {
         offbeat_partitioned_comm *comm = NULL;
         while ((comm = offbeat_partitioned_comm_next(comm)) != NULL)
@@ -183,7 +183,7 @@ static void *drive_all(void *unused) {
         offbeat_partitioned_progress();
         sched_yield();
     }
-    return unused;
+    return argument;
 }
 
 const char *offbeat_partitioned_progress_thread_begin(int *has_begun) {

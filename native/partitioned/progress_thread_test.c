@@ -10,19 +10,19 @@
 
 #include <stdlib.h>
 
-enum { LENGTH = 1 << 20, SKIPPED = 77 };
+enum { LENGTH = 1 << 20, SKIP_STATUS = 77 };
 
 /* Rank 1 starts its receive before rank 0 describes the send, and then waits for a message that rank 0 sends
  * after the partitioned send is complete. Without the thread, both would wait forever. */
 static void a_started_receive_goes_on_inside_other_calls(int rank, int tag) {
     offbeat_prequest request;
-    int done = 0;
+    int is_complete = 0;
     double *data = calloc(LENGTH, sizeof *data);
     if (rank == 1) {
         offbeat_precv_init(data, 4, LENGTH / 4, MPI_DOUBLE, 0, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
         offbeat_pstart(&request);
         MPI_Barrier(MPI_COMM_WORLD);
-        MPI_Recv(&done, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&is_complete, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     } else {
         MPI_Barrier(MPI_COMM_WORLD);
         offbeat_psend_init(data, 4, LENGTH / 4, MPI_DOUBLE, 1, tag, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
@@ -31,7 +31,7 @@ static void a_started_receive_goes_on_inside_other_calls(int rank, int tag) {
             data[i] = i + tag;
         offbeat_pready_range(0, 3, request);
         mpi_assert_success(offbeat_pwait(&request, MPI_STATUS_IGNORE), "offbeat_pwait");
-        MPI_Send(&done, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
+        MPI_Send(&is_complete, 1, MPI_INT, 1, tag, MPI_COMM_WORLD);
     }
     if (rank == 1)
         mpi_assert_success(offbeat_pwait(&request, MPI_STATUS_IGNORE), "offbeat_pwait");
@@ -42,11 +42,11 @@ static void a_started_receive_goes_on_inside_other_calls(int rank, int tag) {
 }
 
 int main(int argc, char **argv) {
-    int provided, rank;
+    int provided_level, rank;
     MPI_Info info;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided_level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (provided == MPI_THREAD_MULTIPLE) {
+    if (provided_level == MPI_THREAD_MULTIPLE) {
         MPI_Info_create(&info);
         MPI_Info_set(info, "offbeat_progress_thread", "true");
         mpi_assert_success(offbeat_partitioned_attach(MPI_COMM_WORLD, info), "offbeat_partitioned_attach");
@@ -57,5 +57,5 @@ int main(int argc, char **argv) {
         mpi_assert_success(offbeat_partitioned_finalize(), "a second offbeat_partitioned_finalize");
     }
     MPI_Finalize();
-    return provided == MPI_THREAD_MULTIPLE ? 0 : SKIPPED;
+    return provided_level == MPI_THREAD_MULTIPLE ? 0 : SKIP_STATUS;
 }

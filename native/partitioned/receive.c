@@ -27,7 +27,7 @@ static void read_setup(receive *receiver) {
     offbeat_partitioned_plan_init(&messages->plan, messages->partitions,
                                   (int)setup[OFFBEAT_PARTITIONED_MESSAGES],
                                   (int)setup[OFFBEAT_PARTITIONED_IS_LEARNED]);
-    messages->most = offbeat_partitioned_plan_most(&messages->plan);
+    messages->limit = offbeat_partitioned_plan_most(&messages->plan);
 }
 
 static int64_t total_bytes(const receive *receiver) {
@@ -100,16 +100,16 @@ static void test_setup(receive *receiver) {
     offbeat_partitioned_note_failure(head_of(receiver), rc);
 }
 
-int offbeat_partitioned_receive_init(request *created, int source, int tag) {
-    receive *receiver = (receive *)created;
-    offbeat_partitioned_comm *comm = created->comm;
+int offbeat_partitioned_receive_init(request *head, int source, int tag) {
+    receive *receiver = (receive *)head;
+    offbeat_partitioned_comm *comm = head->comm;
     offbeat_partitioned_pair_init(&receiver->pair, comm, source, tag);
     if (receiver->pair.is_null)
         return MPI_SUCCESS;
     /* Most sends have one message. Memory for more is allocated when the setup is here. */
-    offbeat_partitioned_plan_init(&receiver->messages.plan, created->partitions, 1, 0);
-    receiver->messages.most = 1;
-    int rc = offbeat_partitioned_messages_allocate(&receiver->messages, created);
+    offbeat_partitioned_plan_init(&receiver->messages.plan, head->partitions, 1, 0);
+    receiver->messages.limit = 1;
+    int rc = offbeat_partitioned_messages_allocate(&receiver->messages, head);
     return rc == MPI_SUCCESS ? offbeat_partitioned_matching_add(&comm->root->matching, receiver->pair.peer,
                                                                 tag, comm->identity, &receiver->expectation)
                              : rc;
@@ -137,7 +137,7 @@ static offbeat_partitioned_elements elements_of(const receive *receiver, int ind
 static void give_up(receive *receiver, int code) {
     const offbeat_partitioned_messages *messages = &receiver->messages;
     receiver->lasting_failure = code;
-    for (int i = 0; messages->requests != NULL && i <= messages->most; i++)
+    for (int i = 0; messages->requests != NULL && i <= messages->limit; i++)
         offbeat_partitioned_cancel(&messages->requests[i]);
     offbeat_partitioned_set_complete(head_of(receiver));
 }
@@ -156,7 +156,7 @@ static void post(receive *receiver) {
     }
     if (messages->has_announcement && rc == MPI_SUCCESS)
         rc = PMPI_Irecv(messages->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T, peer,
-                        first_tag + messages->most, head->comm->lanes[messages->first_lane],
+                        first_tag + messages->limit, head->comm->lanes[messages->first_lane],
                         &messages->requests[messages->count]);
     offbeat_partitioned_note_failure(head, rc);
     if (rc != MPI_SUCCESS)

@@ -24,21 +24,21 @@ typedef struct offbeat_partitioned_reduction {
 
 /** Allocates the buffers. @param elements of the whole buffer @param largest elements of the largest message
  * @return an MPI error code */
-int offbeat_partitioned_reduction_allocate(offbeat_partitioned_reduction *of, int64_t elements,
+int offbeat_partitioned_reduction_allocate(offbeat_partitioned_reduction *reduction, int64_t elements,
                                            int64_t largest);
 
-void offbeat_partitioned_reduction_free(offbeat_partitioned_reduction *of);
+void offbeat_partitioned_reduction_free(offbeat_partitioned_reduction *reduction);
 
 /**
  * Adds the own contribution for some elements to what came from the left.
  * @param is_first nothing came from the left
  * @param[out] sum the array of all elements in which the sum of these is
  */
-int offbeat_partitioned_reduction_pass(const offbeat_partitioned_reduction *of, int64_t first, int64_t count,
-                                       int is_first, char **sum);
+int offbeat_partitioned_reduction_pass(const offbeat_partitioned_reduction *reduction, int64_t first,
+                                       int64_t count, int is_first, char **sum);
 
 /** As above; the sum is the result, in its buffer. */
-int offbeat_partitioned_reduction_end(const offbeat_partitioned_reduction *of, int64_t first, int64_t count,
-                                      int is_first);
+int offbeat_partitioned_reduction_end(const offbeat_partitioned_reduction *reduction, int64_t first,
+                                      int64_t count, int is_first);
 
 #endif

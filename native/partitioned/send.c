@@ -17,7 +17,7 @@ typedef offbeat_partitioned_send_settings settings;
 typedef enum reply_state { NO_REPLY, ANSWER, REPORT } reply_state;
 
 typedef struct send {
-    offbeat_partitioned_marked_request marked; /* the first member */
+    offbeat_partitioned_marked_request marks; /* the first member */
     offbeat_partitioned_pair pair;
     int64_t setup[OFFBEAT_PARTITIONED_SETUP_LENGTH];
     MPI_Request setup_request;
@@ -31,42 +31,42 @@ typedef struct send {
 } send;
 
 static request *head_of(send *sender) {
-    return &sender->marked.head;
+    return &sender->marks.head;
 }
 
 static unsigned stamp_of(const send *sender) {
-    return offbeat_partitioned_stamp(&sender->marked.head);
+    return offbeat_partitioned_stamp(&sender->marks.head);
 }
 
 /* --- setup --- */
 
-static void choose_messages(send *sender, const settings *chosen) {
-    offbeat_partitioned_messages *messages = &sender->marked.messages;
+static void choose_messages(send *sender, const settings *choice) {
+    offbeat_partitioned_messages *messages = &sender->marks.messages;
     const int64_t bytes = messages->partition_bytes * messages->partitions;
-    int count = chosen->messages > 0
-                    ? (int)chosen->messages
+    int count = choice->messages > 0
+                    ? (int)choice->messages
                     : offbeat_partitioned_messages_of_bytes(messages->partitions, messages->partition_bytes,
-                                                            chosen->message_bytes);
+                                                            choice->message_bytes);
     if (bytes == 0)
         count = 1;
     offbeat_partitioned_plan_init(&messages->plan, messages->partitions, count,
-                                  chosen->is_learned && bytes > 0);
-    messages->most = offbeat_partitioned_plan_most(&messages->plan);
+                                  choice->is_learned && bytes > 0);
+    messages->limit = offbeat_partitioned_plan_most(&messages->plan);
 }
 
 /* With a lane of its own, a request uses it for all messages; otherwise its messages use the lanes in turn.
  */
-static void choose_lanes(send *sender, const settings *chosen) {
+static void choose_lanes(send *sender, const settings *choice) {
     offbeat_partitioned_comm *comm = head_of(sender)->comm;
     const int lanes = comm->lane_count;
-    sender->marked.messages.lane_step = chosen->lane < 0;
-    sender->marked.messages.first_lane = chosen->lane < 0
-                                             ? (int)(atomic_fetch_add(&comm->next_lane, 1) % (unsigned)lanes)
-                                             : (int)(chosen->lane % lanes);
+    sender->marks.messages.lane_step = choice->lane < 0;
+    sender->marks.messages.first_lane = choice->lane < 0
+                                            ? (int)(atomic_fetch_add(&comm->next_lane, 1) % (unsigned)lanes)
+                                            : (int)(choice->lane % lanes);
 }
 
 static int send_setup(send *sender) {
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     const offbeat_partitioned_comm *comm = head_of(sender)->comm;
     int64_t *setup = sender->setup;
     setup[OFFBEAT_PARTITIONED_PARTITIONS] = messages->partitions;
@@ -82,29 +82,29 @@ static int send_setup(send *sender) {
                       comm->root->matching.comm, &sender->setup_request);
 }
 
-int offbeat_partitioned_send_init(request *created, int dest, int tag, const settings *chosen) {
-    send *sender = (send *)created;
-    offbeat_partitioned_messages *messages = &sender->marked.messages;
-    offbeat_partitioned_pair_init(&sender->pair, created->comm, dest, tag);
+int offbeat_partitioned_send_init(request *head, int dest, int tag, const settings *choice) {
+    send *sender = (send *)head;
+    offbeat_partitioned_messages *messages = &sender->marks.messages;
+    offbeat_partitioned_pair_init(&sender->pair, head->comm, dest, tag);
     sender->setup_request = MPI_REQUEST_NULL;
-    messages->partitions = created->partitions;
-    messages->partition_bytes = offbeat_partitioned_partition_bytes(created);
-    choose_messages(sender, chosen);
-    choose_lanes(sender, chosen);
-    int rc = offbeat_partitioned_messages_allocate(messages, created);
+    messages->partitions = head->partitions;
+    messages->partition_bytes = offbeat_partitioned_partition_bytes(head);
+    choose_messages(sender, choice);
+    choose_lanes(sender, choice);
+    int rc = offbeat_partitioned_messages_allocate(messages, head);
     if (rc == MPI_SUCCESS)
-        rc = offbeat_partitioned_marks_allocate(&sender->marked);
+        rc = offbeat_partitioned_marks_allocate(&sender->marks);
     if (rc != MPI_SUCCESS || sender->pair.is_null)
         return rc;
-    rc = offbeat_partitioned_comm_take_tags(created->comm, messages->most + 1, &created->tags);
-    messages->first_tag = created->tags.first;
+    rc = offbeat_partitioned_comm_take_tags(head->comm, messages->limit + 1, &head->tags);
+    messages->first_tag = head->tags.first;
     return rc == MPI_SUCCESS ? send_setup(sender) : rc;
 }
 
 /* --- the receiver's answers --- */
 
 static int reply_tag(const send *sender) {
-    return offbeat_partitioned_reply_tag(sender->marked.head.comm, sender->marked.messages.first_tag);
+    return offbeat_partitioned_reply_tag(sender->marks.head.comm, sender->marks.messages.first_tag);
 }
 
 static int receive_reply(send *sender) {
@@ -150,7 +150,7 @@ static int has_report(send *sender) {
 
 /* Tells the receiver the number of messages of the following iterations. */
 static int announce(send *sender) {
-    offbeat_partitioned_messages *messages = &sender->marked.messages;
+    offbeat_partitioned_messages *messages = &sender->marks.messages;
     const int is_decided = has_report(sender);
     const int count = is_decided
                           ? offbeat_partitioned_plan_choose(&messages->plan, sender->trials,
@@ -162,7 +162,7 @@ static int announce(send *sender) {
     if (is_decided)
         sender->reply = ANSWER; /* the next round of trials ends with a report of its own */
     return PMPI_Isend(messages->announcement, OFFBEAT_PARTITIONED_ANNOUNCEMENT_LENGTH, MPI_INT64_T,
-                      sender->pair.peer, messages->first_tag + messages->most,
+                      sender->pair.peer, messages->first_tag + messages->limit,
                       head_of(sender)->comm->lanes[messages->first_lane],
                       &messages->requests[messages->count]);
 }
@@ -171,12 +171,12 @@ static int announce(send *sender) {
 
 /* The index of the current iteration among the trials; -1: none. */
 static int current_trial(const send *sender) {
-    return offbeat_partitioned_plan_trial(&sender->marked.messages.plan, (int64_t)stamp_of(sender) - 1);
+    return offbeat_partitioned_plan_trial(&sender->marks.messages.plan, (int64_t)stamp_of(sender) - 1);
 }
 
 /* Notes when the last partition of a trial was ready, and what its thread spent with earlier messages. */
 static void note_ready_time(send *sender, int trial, int64_t now_ns) {
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     int64_t spent_ns = 0;
     if (atomic_fetch_add_explicit(&sender->handed_count, 1, memory_order_relaxed) < messages->count - 1)
         return;
@@ -190,7 +190,7 @@ static void note_ready_time(send *sender, int trial, int64_t now_ns) {
 
 static int send_elements(send *sender, int index) {
     const request *head = head_of(sender);
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     const message *carrier = &messages->message[index];
     offbeat_partitioned_elements elements = {head->buffer + carrier->first * head->count * head->extent,
                                              (carrier->end - carrier->first) * head->count, head->datatype};
@@ -200,13 +200,13 @@ static int send_elements(send *sender, int index) {
 
 /* Notes how long a thread was busy with a message of a trial. */
 static void note_spent_time(send *sender, int index, int64_t start_ns) {
-    message *carrier = &sender->marked.messages.message[index];
+    message *carrier = &sender->marks.messages.message[index];
     carrier->spent_ns = offbeat_partitioned_now_ns() - start_ns;
     atomic_store_explicit(&carrier->thread, &offbeat_partitioned_this_thread, memory_order_relaxed);
 }
 
 static int is_sent(const send *sender, int index) {
-    return atomic_load_explicit(&sender->marked.messages.message[index].stamp, memory_order_acquire) ==
+    return atomic_load_explicit(&sender->marks.messages.message[index].stamp, memory_order_acquire) ==
            stamp_of(sender);
 }
 
@@ -216,7 +216,7 @@ static int is_sent(const send *sender, int index) {
  * ready at once stay in the sender's queue until its next calls. */
 static void test_recent(send *sender, int index) {
     enum { RECENT = OFFBEAT_PARTITIONED_RECENT_MESSAGES };
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     int indices[RECENT], count = 0, first = index, tests = offbeat_partitioned_tests_after(messages, index);
     const int lowest = index < RECENT ? 0 : index - RECENT + 1;
     if (tests == 0 ||
@@ -241,7 +241,7 @@ static void send_message(request *head, int index) {
     if (trial >= 0)
         note_ready_time(sender, trial, start_ns);
     offbeat_partitioned_note_failure(head, sender->pair.is_null ? MPI_SUCCESS : send_elements(sender, index));
-    atomic_store_explicit(&sender->marked.messages.message[index].stamp, stamp_of(sender),
+    atomic_store_explicit(&sender->marks.messages.message[index].stamp, stamp_of(sender),
                           memory_order_release);
     /* The next access to sent_count may let another thread find all messages sent, and free the request. */
     test_recent(sender, index);
@@ -254,11 +254,11 @@ static void send_message(request *head, int index) {
 
 static void start(request *head) {
     send *sender = (send *)head;
-    offbeat_partitioned_marks_begin(&sender->marked);
+    offbeat_partitioned_marks_begin(&sender->marks);
     atomic_store_explicit(&sender->handed_count, 0, memory_order_relaxed);
     atomic_store_explicit(&sender->sent_count, 0, memory_order_relaxed);
     note_refusal(sender); /* an answer is looked for when the messages are complete: it must not delay them */
-    if (sender->marked.messages.has_announcement)
+    if (sender->marks.messages.has_announcement)
         offbeat_partitioned_note_failure(head, announce(sender));
     const int trial = current_trial(sender);
     if (trial >= 0)
@@ -270,7 +270,7 @@ static void start(request *head) {
 
 /* Tests the messages that were sent so far, for MPI to drive them; their number is not final. */
 static void test_some(send *sender) {
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     int is_done;
     for (int i = 0; i < messages->count; i++)
         if (is_sent(sender, i))
@@ -289,7 +289,7 @@ static int first_incomplete(const offbeat_partitioned_messages *messages) {
 /* Tests the messages of the current iteration and the receiver's answer. */
 static void test_messages(send *sender) {
     request *head = head_of(sender);
-    const offbeat_partitioned_messages *messages = &sender->marked.messages;
+    const offbeat_partitioned_messages *messages = &sender->marks.messages;
     if (!offbeat_partitioned_is_active(head) || offbeat_partitioned_is_complete(head))
         return;
     if (atomic_load_explicit(&sender->sent_count, memory_order_acquire) < messages->count) {
@@ -336,7 +336,7 @@ static int is_idle(request *head) {
     test_answer(sender);
     /* A receiver that has completed the last trial sends a report, whatever the sender does then. */
     if (sender->reply == NO_REPLY ||
-        !offbeat_partitioned_plan_awaits(&sender->marked.messages.plan, stamp_of(sender)))
+        !offbeat_partitioned_plan_awaits(&sender->marks.messages.plan, stamp_of(sender)))
         return sender->reply != NO_REPLY;
     return has_report(sender);
 }
@@ -354,12 +354,12 @@ static int raise_mismatch(const request *head) {
         head->comm->user, MPI_ERR_TRUNCATE,
         "partitioned send to rank %d, tag %d: the receive does not describe the %lld bytes of this send",
         sender->pair.user_peer, sender->pair.tag,
-        (long long)sender->marked.messages.partition_bytes * head->partitions);
+        (long long)sender->marks.messages.partition_bytes * head->partitions);
 }
 
 static void free_send(request *head) {
     send *sender = (send *)head;
-    offbeat_partitioned_marks_free(&sender->marked);
+    offbeat_partitioned_marks_free(&sender->marks);
     free(sender);
 }
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 4, PARTITIONS = 512, ITERATIONS = 200, SKIPPED = 77 };
+enum { THREADS = 4, PARTITIONS = 512, ITERATIONS = 200, SKIP_STATUS = 77 };
 
 #if MPI_VERSION >= 4 || defined(MPI_ERR_SESSION)
 
@@ -24,10 +24,10 @@ static offbeat_prequest request;
 static pthread_barrier_t barrier;
 
 /* Ends the process, and the launch with it. */
-static void must(int is_right, const char *what) {
+static void must(int is_right, const char *promise) {
     if (is_right)
         return;
-    fprintf(stderr, "Rank %d: %s.\n", rank, what);
+    fprintf(stderr, "Rank %d: %s.\n", rank, promise);
     exit(1);
 }
 
@@ -109,7 +109,7 @@ int main(int argc, char **argv) {
         MPI_Init(&argc, &argv);
     MPI_Comm comm = open_session(&session);
     if (comm == MPI_COMM_NULL)
-        return SKIPPED;
+        return SKIP_STATUS;
     MPI_Comm_rank(comm, &rank);
     must(offbeat_partitioned_calls_may_overlap(), "the library assumes that calls of threads do not overlap");
     MPI_Info_create(&info);
@@ -132,7 +132,7 @@ int main(int argc, char **argv) {
 #else
 
 int main(void) {
-    return SKIPPED;
+    return SKIP_STATUS;
 }
 
 #endif

@@ -17,53 +17,53 @@ typedef struct setting {
 } setting;
 
 /* @return 0 when neither the info object nor the environment has the setting */
-static int look_up(MPI_Info info, const char *key, const char *variable, setting *found) {
+static int look_up(MPI_Info info, const char *key, const char *variable, setting *text_setting) {
     int is_set = 0;
-    found->name = key;
+    text_setting->name = key;
     if (info != MPI_INFO_NULL)
-        PMPI_Info_get(info, key, TEXT_BYTES - 1, found->text, &is_set);
+        PMPI_Info_get(info, key, TEXT_BYTES - 1, text_setting->text, &is_set);
     if (is_set)
         return 1;
     const char *value = variable == NULL ? NULL : getenv(variable);
     if (value == NULL || *value == '\0')
         return 0;
-    found->name = variable;
-    snprintf(found->text, TEXT_BYTES, "%s", value);
+    text_setting->name = variable;
+    snprintf(text_setting->text, TEXT_BYTES, "%s", value);
     return 1;
 }
 
-static int refuse(const setting *wrong, const char *expected, char *why) {
+static int refuse(const setting *wrong, const char *expected_value, char *why) {
     snprintf(why, OFFBEAT_PARTITIONED_WHY_BYTES, "%s is '%.40s'; it must be %s", wrong->name, wrong->text,
-             expected);
+             expected_value);
     return 0;
 }
 
 /* Reads a whole number, when it is set. */
-static int read_number(MPI_Info info, const char *key, const char *variable, int64_t least, int64_t most,
+static int read_number(MPI_Info info, const char *key, const char *variable, int64_t least, int64_t largest,
                        int64_t *number, char *why) {
-    setting found;
-    char *end, expected[TEXT_BYTES];
-    if (!look_up(info, key, variable, &found))
+    setting text_setting;
+    char *end, expected_value[TEXT_BYTES];
+    if (!look_up(info, key, variable, &text_setting))
         return 1;
     errno = 0;
-    long long value = strtoll(found.text, &end, 10);
-    int is_number = found.text[0] >= '0' && found.text[0] <= '9' && *end == '\0' && errno == 0;
-    if (!is_number || value < least || value > most) {
-        snprintf(expected, sizeof expected, "a whole number from %lld to %lld", (long long)least,
-                 (long long)most);
-        return refuse(&found, expected, why);
+    long long value = strtoll(text_setting.text, &end, 10);
+    int is_number = text_setting.text[0] >= '0' && text_setting.text[0] <= '9' && *end == '\0' && errno == 0;
+    if (!is_number || value < least || value > largest) {
+        snprintf(expected_value, sizeof expected_value, "a whole number from %lld to %lld", (long long)least,
+                 (long long)largest);
+        return refuse(&text_setting, expected_value, why);
     }
     *number = value;
     return 1;
 }
 
 static int read_boolean(MPI_Info info, const char *key, const char *variable, int *flag, char *why) {
-    setting found;
-    if (!look_up(info, key, variable, &found))
+    setting text_setting;
+    if (!look_up(info, key, variable, &text_setting))
         return 1;
-    if (strcmp(found.text, "true") != 0 && strcmp(found.text, "false") != 0)
-        return refuse(&found, "true or false", why);
-    *flag = strcmp(found.text, "true") == 0;
+    if (strcmp(text_setting.text, "true") != 0 && strcmp(text_setting.text, "false") != 0)
+        return refuse(&text_setting, "true or false", why);
+    *flag = strcmp(text_setting.text, "true") == 0;
     return 1;
 }
 
@@ -76,12 +76,12 @@ static int has_key(MPI_Info info, const char *key) {
 
 static int read_messages(MPI_Info info, offbeat_partitioned_send_settings *settings, char *why) {
     const char *key = "offbeat_messages", *variable = "OFFBEAT_PARTITIONED_MESSAGES";
-    setting found;
+    setting text_setting;
     /* The environment decides for requests without a key: a key for the size wins over a variable for the
      * number. */
     if (has_key(info, "offbeat_message_bytes"))
         variable = NULL;
-    if (look_up(info, key, variable, &found) && strcmp(found.text, "learned") == 0) {
+    if (look_up(info, key, variable, &text_setting) && strcmp(text_setting.text, "learned") == 0) {
         settings->is_learned = 1;
         return 1;
     }
@@ -105,12 +105,12 @@ int offbeat_partitioned_read_send_settings(MPI_Info info, offbeat_partitioned_se
 }
 
 static int read_order(MPI_Info info, int *is_in_rank_order, char *why) {
-    setting found;
-    if (!look_up(info, "offbeat_order", NULL, &found))
+    setting text_setting;
+    if (!look_up(info, "offbeat_order", NULL, &text_setting))
         return 1;
-    if (strcmp(found.text, "ring") != 0 && strcmp(found.text, "rank") != 0)
-        return refuse(&found, "ring or rank", why);
-    *is_in_rank_order = strcmp(found.text, "rank") == 0;
+    if (strcmp(text_setting.text, "ring") != 0 && strcmp(text_setting.text, "rank") != 0)
+        return refuse(&text_setting, "ring or rank", why);
+    *is_in_rank_order = strcmp(text_setting.text, "rank") == 0;
     return 1;
 }
 

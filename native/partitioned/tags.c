@@ -5,12 +5,13 @@
 
 /* Inserts a block behind space->before, and makes it that. */
 static void insert(offbeat_partitioned_tag_space *space, offbeat_partitioned_tag_block *block) {
-    offbeat_partitioned_tag_block **place = space->before != NULL ? &space->before->next : &space->blocks;
-    block->previous = space->before;
-    block->next = *place;
+    offbeat_partitioned_tag_block **link =
+        space->last_before != NULL ? &space->last_before->next : &space->blocks;
+    block->previous = space->last_before;
+    block->next = *link;
     if (block->next != NULL)
         block->next->previous = block;
-    *place = space->before = block;
+    *link = space->last_before = block;
 }
 
 /* The search resumes where the last one ended, and looks at each block at most twice. Tags are compared as
@@ -18,18 +19,18 @@ static void insert(offbeat_partitioned_tag_space *space, offbeat_partitioned_tag
 int offbeat_partitioned_tags_take(offbeat_partitioned_tag_space *space, int count,
                                   offbeat_partitioned_tag_block *block) {
     for (int laps = 0; laps < 2;) {
-        const offbeat_partitioned_tag_block *after =
-            space->before != NULL ? space->before->next : space->blocks;
-        const int64_t end = after != NULL ? after->first : (int64_t)space->largest + 1;
+        const offbeat_partitioned_tag_block *next_block =
+            space->last_before != NULL ? space->last_before->next : space->blocks;
+        const int64_t end = next_block != NULL ? next_block->first : (int64_t)space->largest + 1;
         if (end - space->next >= count) {
             *block = (offbeat_partitioned_tag_block){.first = (int)space->next, .count = count};
             insert(space, block);
             space->next += count;
             return 1;
         }
-        laps += after == NULL;
-        space->next = after != NULL ? (int64_t)after->first + after->count : 0;
-        space->before = (offbeat_partitioned_tag_block *)after;
+        laps += next_block == NULL;
+        space->next = next_block != NULL ? (int64_t)next_block->first + next_block->count : 0;
+        space->last_before = (offbeat_partitioned_tag_block *)next_block;
     }
     return 0;
 }
@@ -38,8 +39,8 @@ void offbeat_partitioned_tags_give_back(offbeat_partitioned_tag_space *space,
                                         offbeat_partitioned_tag_block *block) {
     if (block->count == 0)
         return;
-    if (space->before == block)
-        space->before = block->previous;
+    if (space->last_before == block)
+        space->last_before = block->previous;
     if (block->previous != NULL)
         block->previous->next = block->next;
     else

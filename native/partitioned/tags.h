@@ -15,10 +15,10 @@ typedef struct offbeat_partitioned_tag_block {
 } offbeat_partitioned_tag_block;
 
 typedef struct offbeat_partitioned_tag_space {
-    int largest;                           /**< tags are 0 to largest */
-    int64_t next;                          /**< where the search for the next block begins */
-    offbeat_partitioned_tag_block *blocks; /**< in use, in ascending order */
-    offbeat_partitioned_tag_block *before; /**< the last one that begins before next; NULL: none */
+    int largest;                                /**< tags are 0 to largest */
+    int64_t next;                               /**< where the search for the next block begins */
+    offbeat_partitioned_tag_block *blocks;      /**< in use, in ascending order */
+    offbeat_partitioned_tag_block *last_before; /**< the last one that begins before next; NULL: none */
 } offbeat_partitioned_tag_space;
 
 /** Takes count tags. @return 0 when there is no such block left, else 1 */

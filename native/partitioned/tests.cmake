@@ -5,8 +5,8 @@ add_executable(partitioned_collective_layout_test
     partitioned/collective_layout_test.c partitioned/collective_layout.c partitioned/layout.c)
 offbeat_test(partitioned_collective_layout_test 0)
 
-add_executable(partitioned_pending_test partitioned/pending_test.c partitioned/pending.c)
-offbeat_test(partitioned_pending_test 0)
+add_executable(partitioned_entry_table_test partitioned/entry_table_test.c partitioned/entry_table.c)
+offbeat_test(partitioned_entry_table_test 0)
 add_executable(partitioned_owner_test partitioned/owner_test.c partitioned/owner.c)
 target_link_libraries(partitioned_owner_test PRIVATE Threads::Threads)
 offbeat_test(partitioned_owner_test 0)

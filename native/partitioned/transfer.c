@@ -17,10 +17,10 @@ static int type_of_chunks(int64_t count, MPI_Datatype datatype, MPI_Datatype *ty
     if (rc != MPI_SUCCESS)
         return rc;
     int lengths[2] = {(int)(count / CHUNK), (int)(count % CHUNK)};
-    MPI_Aint places[2] = {0, (MPI_Aint)(count / CHUNK * CHUNK) * extent};
+    MPI_Aint offsets[2] = {0, (MPI_Aint)(count / CHUNK * CHUNK) * extent};
     parts[0] = chunk;
     parts[1] = datatype;
-    rc = PMPI_Type_create_struct(2, lengths, places, parts, type);
+    rc = PMPI_Type_create_struct(2, lengths, offsets, parts, type);
     PMPI_Type_free(&chunk);
     if (rc != MPI_SUCCESS)
         return rc;
@@ -68,17 +68,18 @@ int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source,
     return rc;
 }
 
-int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
+int offbeat_partitioned_unpack(const char *packed_data, int64_t element_bytes, int64_t extent,
                                offbeat_partitioned_elements elements, MPI_Comm comm) {
     /* MPI_Unpack counts bytes with an int. */
     if (element_bytes > INT_MAX)
         return MPI_ERR_COUNT;
-    const int64_t most = element_bytes < CHUNK ? CHUNK / element_bytes : 1;
-    for (int64_t done = 0; done < elements.count; done += most) {
-        int64_t count = elements.count - done < most ? elements.count - done : most;
-        int place = 0;
-        int rc = PMPI_Unpack(packed + done * element_bytes, (int)(count * element_bytes), &place,
-                             elements.first + done * extent, (int)count, elements.datatype, comm);
+    const int64_t chunk_limit = element_bytes < CHUNK ? CHUNK / element_bytes : 1;
+    for (int64_t done_count = 0; done_count < elements.count; done_count += chunk_limit) {
+        int64_t count = elements.count - done_count < chunk_limit ? elements.count - done_count : chunk_limit;
+        int position = 0;
+        int rc =
+            PMPI_Unpack(packed_data + done_count * element_bytes, (int)(count * element_bytes), &position,
+                        elements.first + done_count * extent, (int)count, elements.datatype, comm);
         if (rc != MPI_SUCCESS)
             return rc;
     }

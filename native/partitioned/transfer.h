@@ -25,7 +25,7 @@ int offbeat_partitioned_irecv(offbeat_partitioned_elements elements, int source,
 void offbeat_partitioned_cancel(MPI_Request *receive);
 
 /** Copies packed bytes into elements of at most 2^31 - 1 bytes each; MPI_ERR_COUNT for larger ones. */
-int offbeat_partitioned_unpack(const char *packed, int64_t element_bytes, int64_t extent,
+int offbeat_partitioned_unpack(const char *packed_data, int64_t element_bytes, int64_t extent,
                                offbeat_partitioned_elements elements, MPI_Comm comm);
 
 #endif

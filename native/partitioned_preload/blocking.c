@@ -49,17 +49,18 @@ int MPI_Mrecv(void *buffer, int count, MPI_Datatype datatype, MPI_Message *messa
     return rc == MPI_SUCCESS ? offbeat_preload_wait(&request, status) : rc;
 }
 
-int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int dest, int send_tag,
-                 void *received, int receive_count, MPI_Datatype receive_type, int source, int receive_tag,
-                 MPI_Comm comm, MPI_Status *status) {
+int MPI_Sendrecv(const void *send_buffer, int send_count, MPI_Datatype send_type, int dest, int send_tag,
+                 void *receive_buffer, int receive_count, MPI_Datatype receive_type, int source,
+                 int receive_tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Request receive, send;
     if (!offbeat_preload_must_progress())
-        return NEXT(MPI_Sendrecv)(sent, send_count, send_type, dest, send_tag, received, receive_count,
-                                  receive_type, source, receive_tag, comm, status);
-    int rc = NEXT(MPI_Irecv)(received, receive_count, receive_type, source, receive_tag, comm, &receive);
+        return NEXT(MPI_Sendrecv)(send_buffer, send_count, send_type, dest, send_tag, receive_buffer,
+                                  receive_count, receive_type, source, receive_tag, comm, status);
+    int rc =
+        NEXT(MPI_Irecv)(receive_buffer, receive_count, receive_type, source, receive_tag, comm, &receive);
     if (rc != MPI_SUCCESS)
         return rc;
-    rc = NEXT(MPI_Isend)(sent, send_count, send_type, dest, send_tag, comm, &send);
+    rc = NEXT(MPI_Isend)(send_buffer, send_count, send_type, dest, send_tag, comm, &send);
     if (rc != MPI_SUCCESS) {
         offbeat_partitioned_cancel(&receive);
         return rc;
@@ -76,46 +77,46 @@ static int can_pack(int count, MPI_Datatype datatype) {
 }
 
 /* The packed elements of a buffer, which the caller frees. @return an MPI error code */
-static int pack(const void *buffer, int count, MPI_Datatype datatype, MPI_Comm comm, void **packed,
+static int pack(const void *buffer, int count, MPI_Datatype datatype, MPI_Comm comm, void **packed_data,
                 int *bytes) {
     int capacity;
-    *packed = NULL;
+    *packed_data = NULL;
     *bytes = 0;
     int rc = PMPI_Pack_size(count, datatype, comm, &capacity);
     if (rc != MPI_SUCCESS)
         return rc;
-    *packed = malloc((size_t)capacity + 1);
-    if (*packed == NULL)
+    *packed_data = malloc((size_t)capacity + 1);
+    if (*packed_data == NULL)
         return offbeat_partitioned_raise(comm, MPI_ERR_NO_MEM);
-    return PMPI_Pack(buffer, count, datatype, *packed, capacity, bytes, comm);
+    return PMPI_Pack(buffer, count, datatype, *packed_data, capacity, bytes, comm);
 }
 
 int MPI_Sendrecv_replace(void *buffer, int count, MPI_Datatype datatype, int dest, int send_tag, int source,
                          int receive_tag, MPI_Comm comm, MPI_Status *status) {
     MPI_Request receive, send;
-    void *packed;
+    void *packed_data;
     int bytes;
     if (!offbeat_preload_must_progress() || !can_pack(count, datatype))
         return NEXT(MPI_Sendrecv_replace)(buffer, count, datatype, dest, send_tag, source, receive_tag, comm,
                                           status);
-    int rc = pack(buffer, count, datatype, comm, &packed, &bytes);
+    int rc = pack(buffer, count, datatype, comm, &packed_data, &bytes);
     if (rc == MPI_SUCCESS)
         rc = NEXT(MPI_Irecv)(buffer, count, datatype, source, receive_tag, comm, &receive);
     if (rc != MPI_SUCCESS) {
-        free(packed);
+        free(packed_data);
         return rc;
     }
-    rc = NEXT(MPI_Isend)(packed, bytes, MPI_PACKED, dest, send_tag, comm, &send);
+    rc = NEXT(MPI_Isend)(packed_data, bytes, MPI_PACKED, dest, send_tag, comm, &send);
     if (rc != MPI_SUCCESS) {
         offbeat_partitioned_cancel(&receive);
-        free(packed);
+        free(packed_data);
         return rc;
     }
     rc = offbeat_preload_wait(&receive, status);
     if (rc == MPI_SUCCESS)
         rc = offbeat_preload_wait(&send, MPI_STATUS_IGNORE);
     if (rc == MPI_SUCCESS) /* else MPI may still read the packed elements */
-        free(packed);
+        free(packed_data);
     return rc;
 }
 

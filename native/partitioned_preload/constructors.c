@@ -12,8 +12,8 @@ int MPI_Init(int *argc, char ***argv) {
     return rc == MPI_SUCCESS ? offbeat_preload_begin() : rc;
 }
 
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    int rc = NEXT(MPI_Init_thread)(argc, argv, required, provided);
+int MPI_Init_thread(int *argc, char ***argv, int required_level, int *provided_level) {
+    int rc = NEXT(MPI_Init_thread)(argc, argv, required_level, provided_level);
     return rc == MPI_SUCCESS ? offbeat_preload_begin() : rc;
 }
 
@@ -31,63 +31,63 @@ int MPI_Finalize(void) {
         const int64_t identity = offbeat_preload_child_identity(comm);                                       \
         int rc = NEXT(name) arguments;                                                                       \
         if (rc == MPI_SUCCESS)                                                                               \
-            offbeat_preload_set_identity(*created, identity);                                                \
+            offbeat_preload_set_identity(*newcomm, identity);                                                \
         return rc;                                                                                           \
     }
 
-OFFBEAT_CONSTRUCTOR(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *created), (comm, created))
-OFFBEAT_CONSTRUCTOR(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created),
-                    (comm, info, created))
-OFFBEAT_CONSTRUCTOR(MPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *created),
-                    (comm, color, key, created))
+OFFBEAT_CONSTRUCTOR(MPI_Comm_dup, (MPI_Comm comm, MPI_Comm *newcomm), (comm, newcomm))
+OFFBEAT_CONSTRUCTOR(MPI_Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm),
+                    (comm, info, newcomm))
+OFFBEAT_CONSTRUCTOR(MPI_Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *newcomm),
+                    (comm, color, key, newcomm))
 OFFBEAT_CONSTRUCTOR(MPI_Comm_split_type,
-                    (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *created),
-                    (comm, split_type, key, info, created))
-OFFBEAT_CONSTRUCTOR(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *created),
-                    (comm, group, created))
+                    (MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm *newcomm),
+                    (comm, split_type, key, info, newcomm))
+OFFBEAT_CONSTRUCTOR(MPI_Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm),
+                    (comm, group, newcomm))
 OFFBEAT_CONSTRUCTOR(MPI_Cart_create,
                     (MPI_Comm comm, int dimensions, const int sizes[], const int periods[], int reorder,
-                     MPI_Comm *created),
-                    (comm, dimensions, sizes, periods, reorder, created))
-OFFBEAT_CONSTRUCTOR(MPI_Cart_sub, (MPI_Comm comm, const int remaining[], MPI_Comm *created),
-                    (comm, remaining, created))
+                     MPI_Comm *newcomm),
+                    (comm, dimensions, sizes, periods, reorder, newcomm))
+OFFBEAT_CONSTRUCTOR(MPI_Cart_sub, (MPI_Comm comm, const int remain_dims[], MPI_Comm *newcomm),
+                    (comm, remain_dims, newcomm))
 OFFBEAT_CONSTRUCTOR(MPI_Graph_create,
                     (MPI_Comm comm, int nodes, const int index[], const int edges[], int reorder,
-                     MPI_Comm *created),
-                    (comm, nodes, index, edges, reorder, created))
+                     MPI_Comm *newcomm),
+                    (comm, nodes, index, edges, reorder, newcomm))
 OFFBEAT_CONSTRUCTOR(MPI_Dist_graph_create,
                     (MPI_Comm comm, int n, const int sources[], const int degrees[], const int destinations[],
-                     const int weights[], MPI_Info info, int reorder, MPI_Comm *created),
-                    (comm, n, sources, degrees, destinations, weights, info, reorder, created))
+                     const int weights[], MPI_Info info, int reorder, MPI_Comm *newcomm),
+                    (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm))
 OFFBEAT_CONSTRUCTOR(MPI_Dist_graph_create_adjacent,
                     (MPI_Comm comm, int indegree, const int sources[], const int source_weights[],
                      int outdegree, const int destinations[], const int destination_weights[], MPI_Info info,
-                     int reorder, MPI_Comm *created),
+                     int reorder, MPI_Comm *newcomm),
                     (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights,
-                     info, reorder, created))
-OFFBEAT_CONSTRUCTOR(MPI_Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *created), (comm, high, created))
+                     info, reorder, newcomm))
+OFFBEAT_CONSTRUCTOR(MPI_Intercomm_merge, (MPI_Comm comm, int high, MPI_Comm *newcomm), (comm, high, newcomm))
 /* The handle of the new communicator is there before it is complete. */
-OFFBEAT_CONSTRUCTOR(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *created, MPI_Request *request),
-                    (comm, created, request))
+OFFBEAT_CONSTRUCTOR(MPI_Comm_idup, (MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request),
+                    (comm, newcomm, request))
 OFFBEAT_CONSTRUCTOR(MPI_Comm_idup_with_info,
-                    (MPI_Comm comm, MPI_Info info, MPI_Comm *created, MPI_Request *request),
-                    (comm, info, created, request))
+                    (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm, MPI_Request *request),
+                    (comm, info, newcomm, request))
 
 // NOLINTEND(bugprone-macro-parentheses)
 
 /* Functions whose processes share no order of calls agree on the identity through the new communicator. */
 
-int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created) {
-    int rc = NEXT(MPI_Comm_create_group)(comm, group, tag, created);
-    if (rc == MPI_SUCCESS && *created != MPI_COMM_NULL)
-        offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
+int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm) {
+    int rc = NEXT(MPI_Comm_create_group)(comm, group, tag, newcomm);
+    if (rc == MPI_SUCCESS && *newcomm != MPI_COMM_NULL)
+        offbeat_preload_set_identity(*newcomm, offbeat_preload_agreed_identity(*newcomm));
     return rc;
 }
 
 int MPI_Intercomm_create(MPI_Comm comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag,
-                         MPI_Comm *created) {
-    int rc = NEXT(MPI_Intercomm_create)(comm, local_leader, peer_comm, remote_leader, tag, created);
+                         MPI_Comm *newcomm) {
+    int rc = NEXT(MPI_Intercomm_create)(comm, local_leader, peer_comm, remote_leader, tag, newcomm);
     if (rc == MPI_SUCCESS)
-        offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));
+        offbeat_preload_set_identity(*newcomm, offbeat_preload_agreed_identity(*newcomm));
     return rc;
 }

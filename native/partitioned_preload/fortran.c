@@ -40,79 +40,79 @@ static MPI_Status *statuses_of(MPI_Status *statuses) {
 // NOLINTBEGIN(bugprone-macro-parentheses)
 
 /* Replaces a procedure whose last parameter is `code`. `after` is done if it succeeded (`rc`). */
-#define EXTENDED(name, parameters, arguments, before, after)                                                 \
+#define EXTEND(name, parameters, arguments, before_call, after_call)                                         \
     void mpi_##name##_f08_ parameters;                                                                       \
     void mpi_##name##_f08_ parameters {                                                                      \
-        static _Atomic(void *) found;                                                                        \
+        static _Atomic(void *) next_function;                                                                \
         fint rc = MPI_SUCCESS, *callers_code = code;                                                         \
         code = &rc;                                                                                          \
-        before;                                                                                              \
-        ((void(*) parameters)offbeat_preload_next(&found, "mpi_" #name "_f08_", NULL)) arguments;            \
+        before_call;                                                                                         \
+        ((void(*) parameters)offbeat_preload_next(&next_function, "mpi_" #name "_f08_", NULL)) arguments;    \
         if (rc == MPI_SUCCESS)                                                                               \
-            after;                                                                                           \
+            after_call;                                                                                      \
         set_code(callers_code, rc);                                                                          \
     }
 
-EXTENDED(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin())
-EXTENDED(init_thread, (const fint *required, fint *provided, fint *code), (required, provided, code), (void)0,
-         rc = offbeat_preload_begin())
-EXTENDED(finalize, (fint * code), (code), offbeat_preload_end(), (void)0)
+EXTEND(init, (fint * code), (code), (void)0, rc = offbeat_preload_begin())
+EXTEND(init_thread, (const fint *required_level, fint *provided_level, fint *code),
+       (required_level, provided_level, code), (void)0, rc = offbeat_preload_begin())
+EXTEND(finalize, (fint * code), (code), offbeat_preload_end(), (void)0)
 
 #define CONSTRUCTOR(name, parameters, arguments)                                                             \
-    EXTENDED(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm),    \
-             offbeat_preload_set_identity(*created, identity))
+    EXTEND(name, parameters, arguments, const int64_t identity = offbeat_preload_child_identity(*comm),      \
+           offbeat_preload_set_identity(*newcomm, identity))
 
-CONSTRUCTOR(comm_dup, (MPI_Comm * comm, MPI_Comm *created, fint *code), (comm, created, code))
-CONSTRUCTOR(comm_dup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *created, fint *code),
-            (comm, info, created, code))
-CONSTRUCTOR(comm_idup, (MPI_Comm * comm, MPI_Comm *created, void *request, fint *code),
-            (comm, created, request, code))
-CONSTRUCTOR(comm_idup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *created, void *request, fint *code),
-            (comm, info, created, request, code))
-CONSTRUCTOR(comm_split, (MPI_Comm * comm, void *color, void *key, MPI_Comm *created, fint *code),
-            (comm, color, key, created, code))
+CONSTRUCTOR(comm_dup, (MPI_Comm * comm, MPI_Comm *newcomm, fint *code), (comm, newcomm, code))
+CONSTRUCTOR(comm_dup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *newcomm, fint *code),
+            (comm, info, newcomm, code))
+CONSTRUCTOR(comm_idup, (MPI_Comm * comm, MPI_Comm *newcomm, void *request, fint *code),
+            (comm, newcomm, request, code))
+CONSTRUCTOR(comm_idup_with_info, (MPI_Comm * comm, void *info, MPI_Comm *newcomm, void *request, fint *code),
+            (comm, info, newcomm, request, code))
+CONSTRUCTOR(comm_split, (MPI_Comm * comm, void *color, void *key, MPI_Comm *newcomm, fint *code),
+            (comm, color, key, newcomm, code))
 CONSTRUCTOR(comm_split_type,
-            (MPI_Comm * comm, void *split_type, void *key, void *info, MPI_Comm *created, fint *code),
-            (comm, split_type, key, info, created, code))
-CONSTRUCTOR(comm_create, (MPI_Comm * comm, void *group, MPI_Comm *created, fint *code),
-            (comm, group, created, code))
-CONSTRUCTOR(intercomm_merge, (MPI_Comm * comm, void *high, MPI_Comm *created, fint *code),
-            (comm, high, created, code))
+            (MPI_Comm * comm, void *split_type, void *key, void *info, MPI_Comm *newcomm, fint *code),
+            (comm, split_type, key, info, newcomm, code))
+CONSTRUCTOR(comm_create, (MPI_Comm * comm, void *group, MPI_Comm *newcomm, fint *code),
+            (comm, group, newcomm, code))
+CONSTRUCTOR(intercomm_merge, (MPI_Comm * comm, void *high, MPI_Comm *newcomm, fint *code),
+            (comm, high, newcomm, code))
 CONSTRUCTOR(cart_create,
-            (MPI_Comm * comm, void *dimensions, void *sizes, void *periods, void *reorder, MPI_Comm *created,
+            (MPI_Comm * comm, void *dimensions, void *sizes, void *periods, void *reorder, MPI_Comm *newcomm,
              fint *code),
-            (comm, dimensions, sizes, periods, reorder, created, code))
-CONSTRUCTOR(cart_sub, (MPI_Comm * comm, void *remaining, MPI_Comm *created, fint *code),
-            (comm, remaining, created, code))
+            (comm, dimensions, sizes, periods, reorder, newcomm, code))
+CONSTRUCTOR(cart_sub, (MPI_Comm * comm, void *remain_dims, MPI_Comm *newcomm, fint *code),
+            (comm, remain_dims, newcomm, code))
 CONSTRUCTOR(graph_create,
-            (MPI_Comm * comm, void *nodes, void *index, void *edges, void *reorder, MPI_Comm *created,
+            (MPI_Comm * comm, void *nodes, void *index, void *edges, void *reorder, MPI_Comm *newcomm,
              fint *code),
-            (comm, nodes, index, edges, reorder, created, code))
+            (comm, nodes, index, edges, reorder, newcomm, code))
 CONSTRUCTOR(dist_graph_create,
             (MPI_Comm * comm, void *n, void *sources, void *degrees, void *destinations, void *weights,
-             void *info, void *reorder, MPI_Comm *created, fint *code),
-            (comm, n, sources, degrees, destinations, weights, info, reorder, created, code))
+             void *info, void *reorder, MPI_Comm *newcomm, fint *code),
+            (comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, code))
 CONSTRUCTOR(dist_graph_create_adjacent,
             (MPI_Comm * comm, void *indegree, void *sources, void *source_weights, void *outdegree,
-             void *destinations, void *destination_weights, void *info, void *reorder, MPI_Comm *created,
+             void *destinations, void *destination_weights, void *info, void *reorder, MPI_Comm *newcomm,
              fint *code),
             (comm, indegree, sources, source_weights, outdegree, destinations, destination_weights, info,
-             reorder, created, code))
+             reorder, newcomm, code))
 
 /* The processes of the new communicator agree on its identity. */
 #define AGREED_CONSTRUCTOR(name, parameters, arguments)                                                      \
-    EXTENDED(name, parameters, arguments, (void)0, {                                                         \
-        if (*created != MPI_COMM_NULL)                                                                       \
-            offbeat_preload_set_identity(*created, offbeat_preload_agreed_identity(*created));               \
+    EXTEND(name, parameters, arguments, (void)0, {                                                           \
+        if (*newcomm != MPI_COMM_NULL)                                                                       \
+            offbeat_preload_set_identity(*newcomm, offbeat_preload_agreed_identity(*newcomm));               \
     })
 
 AGREED_CONSTRUCTOR(comm_create_group,
-                   (MPI_Comm * comm, void *group, void *tag, MPI_Comm *created, fint *code),
-                   (comm, group, tag, created, code))
+                   (MPI_Comm * comm, void *group, void *tag, MPI_Comm *newcomm, fint *code),
+                   (comm, group, tag, newcomm, code))
 AGREED_CONSTRUCTOR(intercomm_create,
                    (MPI_Comm * comm, void *local_leader, void *peer_comm, void *remote_leader, void *tag,
-                    MPI_Comm *created, fint *code),
-                   (comm, local_leader, peer_comm, remote_leader, tag, created, code))
+                    MPI_Comm *newcomm, fint *code),
+                   (comm, local_leader, peer_comm, remote_leader, tag, newcomm, code))
 
 // NOLINTEND(bugprone-macro-parentheses)
 

@@ -15,16 +15,16 @@ enum { FIRST_CAPACITY = 64 };
 
 /* Keys of slots without a handle. The chain of probes ends at an unused slot, and goes on after a removed
  * one. */
-static const uintptr_t UNUSED = 0, REMOVED = 1;
+static const uintptr_t UNUSED_KEY = 0, REMOVED_KEY = 1;
 
 typedef struct slot {
     _Atomic uintptr_t key;
-    _Atomic(offbeat_prequest) own;
+    _Atomic(offbeat_prequest) prequest;
 } slot;
 
 typedef struct table {
-    size_t capacity, used; /**< a power of two; slots that are not UNUSED */
-    struct table *replaced;
+    size_t capacity, used_slots; /**< a power of two; slots that are not UNUSED_KEY */
+    struct table *smaller_table;
     slot slots[];
 } table;
 
@@ -32,41 +32,41 @@ atomic_int offbeat_preload_handle_count;
 static _Atomic(table *) current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static size_t first_slot(const table *searched, uintptr_t key) {
-    return (size_t)(((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (searched->capacity - 1);
+static size_t first_slot(const table *handles, uintptr_t key) {
+    return (size_t)(((uint64_t)key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (handles->capacity - 1);
 }
 
-static size_t next_slot(const table *searched, size_t place) {
-    return (place + 1) & (searched->capacity - 1);
+static size_t next_slot(const table *handles, size_t slot) {
+    return (slot + 1) & (handles->capacity - 1);
 }
 
-static uintptr_t key_at(const table *searched, size_t place) {
-    return atomic_load_explicit(&searched->slots[place].key, memory_order_acquire);
+static uintptr_t key_at(const table *handles, size_t slot) {
+    return atomic_load_explicit(&handles->slots[slot].key, memory_order_acquire);
 }
 
 offbeat_prequest offbeat_preload_handle_find(MPI_Request handle) {
     const uintptr_t key = (uintptr_t)handle;
-    table *searched = atomic_load_explicit(&current, memory_order_acquire);
-    if (searched == NULL || key == UNUSED || key == REMOVED) /* no handle of this library */
+    table *handles = atomic_load_explicit(&current, memory_order_acquire);
+    if (handles == NULL || key == UNUSED_KEY || key == REMOVED_KEY) /* no handle of this library */
         return OFFBEAT_PREQUEST_NULL;
-    for (size_t i = first_slot(searched, key);; i = next_slot(searched, i)) {
-        const uintptr_t found = key_at(searched, i);
-        if (found == key)
-            return atomic_load_explicit(&searched->slots[i].own, memory_order_relaxed);
-        if (found == UNUSED)
+    for (size_t i = first_slot(handles, key);; i = next_slot(handles, i)) {
+        const uintptr_t slot_key = key_at(handles, i);
+        if (slot_key == key)
+            return atomic_load_explicit(&handles->slots[i].prequest, memory_order_relaxed);
+        if (slot_key == UNUSED_KEY)
             return OFFBEAT_PREQUEST_NULL;
     }
 }
 
 /* --- changes, while lock is held --- */
 
-static void insert(table *changed, uintptr_t key, offbeat_prequest own) {
-    size_t i = first_slot(changed, key);
-    while (key_at(changed, i) != UNUSED && key_at(changed, i) != REMOVED)
-        i = next_slot(changed, i);
-    changed->used += key_at(changed, i) == UNUSED;
-    atomic_store_explicit(&changed->slots[i].own, own, memory_order_relaxed);
-    atomic_store_explicit(&changed->slots[i].key, key, memory_order_release);
+static void insert(table *handles, uintptr_t key, offbeat_prequest prequest) {
+    size_t i = first_slot(handles, key);
+    while (key_at(handles, i) != UNUSED_KEY && key_at(handles, i) != REMOVED_KEY)
+        i = next_slot(handles, i);
+    handles->used_slots += key_at(handles, i) == UNUSED_KEY;
+    atomic_store_explicit(&handles->slots[i].prequest, prequest, memory_order_relaxed);
+    atomic_store_explicit(&handles->slots[i].key, key, memory_order_release);
 }
 
 /* Replaces the table by one of twice the capacity. */
@@ -77,47 +77,47 @@ static int grow(void) {
     if (larger == NULL)
         return 0;
     larger->capacity = capacity;
-    larger->replaced = full;
+    larger->smaller_table = full;
     for (size_t i = 0; full != NULL && i < full->capacity; i++)
-        if (key_at(full, i) != UNUSED && key_at(full, i) != REMOVED)
-            insert(larger, key_at(full, i), atomic_load(&full->slots[i].own));
+        if (key_at(full, i) != UNUSED_KEY && key_at(full, i) != REMOVED_KEY)
+            insert(larger, key_at(full, i), atomic_load(&full->slots[i].prequest));
     atomic_store_explicit(&current, larger, memory_order_release);
     return 1;
 }
 
-static int add(uintptr_t key, offbeat_prequest own) {
-    table *changed = atomic_load(&current);
-    if ((changed == NULL || 2 * changed->used >= changed->capacity) && !grow())
+static int add(uintptr_t key, offbeat_prequest prequest) {
+    table *handles = atomic_load(&current);
+    if ((handles == NULL || 2 * handles->used_slots >= handles->capacity) && !grow())
         return 0;
-    insert(atomic_load(&current), key, own);
+    insert(atomic_load(&current), key, prequest);
     atomic_fetch_add(&offbeat_preload_handle_count, 1);
     return 1;
 }
 
 /* Removed slots at the end of a chain of probes become unused again, so that few of them remain. */
 static void drop(uintptr_t key) {
-    table *changed = atomic_load(&current);
-    size_t i = first_slot(changed, key);
-    while (key_at(changed, i) != key)
-        i = next_slot(changed, i);
-    atomic_store_explicit(&changed->slots[i].key, REMOVED, memory_order_release);
-    while (key_at(changed, i) == REMOVED && key_at(changed, next_slot(changed, i)) == UNUSED) {
-        atomic_store_explicit(&changed->slots[i].key, UNUSED, memory_order_release);
-        changed->used--;
-        i = (i + changed->capacity - 1) & (changed->capacity - 1);
+    table *handles = atomic_load(&current);
+    size_t i = first_slot(handles, key);
+    while (key_at(handles, i) != key)
+        i = next_slot(handles, i);
+    atomic_store_explicit(&handles->slots[i].key, REMOVED_KEY, memory_order_release);
+    while (key_at(handles, i) == REMOVED_KEY && key_at(handles, next_slot(handles, i)) == UNUSED_KEY) {
+        atomic_store_explicit(&handles->slots[i].key, UNUSED_KEY, memory_order_release);
+        handles->used_slots--;
+        i = (i + handles->capacity - 1) & (handles->capacity - 1);
     }
     atomic_fetch_sub(&offbeat_preload_handle_count, 1);
 }
 
 /* --- handles --- */
 
-int offbeat_preload_handle_create(offbeat_prequest own, MPI_Request *handle) {
-    static char nothing;
-    int rc = PMPI_Recv_init(&nothing, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, handle);
+int offbeat_preload_handle_create(offbeat_prequest prequest, MPI_Request *handle) {
+    static char empty_buffer;
+    int rc = PMPI_Recv_init(&empty_buffer, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, handle);
     if (rc != MPI_SUCCESS)
         return rc;
     pthread_mutex_lock(&lock);
-    int is_added = add((uintptr_t)*handle, own);
+    int is_added = add((uintptr_t)*handle, prequest);
     pthread_mutex_unlock(&lock);
     if (is_added)
         return MPI_SUCCESS;

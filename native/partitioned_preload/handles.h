@@ -16,7 +16,7 @@
 extern atomic_int offbeat_preload_handle_count;
 
 /** Creates the handle of a request. @return an MPI error code */
-int offbeat_preload_handle_create(offbeat_prequest own, MPI_Request *handle);
+int offbeat_preload_handle_create(offbeat_prequest prequest, MPI_Request *handle);
 
 /** Forgets the request of a handle, which exists. */
 void offbeat_preload_handle_forget(MPI_Request handle);
@@ -27,7 +27,7 @@ int offbeat_preload_handle_free(MPI_Request *handle);
 offbeat_prequest offbeat_preload_handle_find(MPI_Request handle);
 
 /** The partitioned request of a handle; OFFBEAT_PREQUEST_NULL for all other handles. */
-static inline offbeat_prequest offbeat_preload_own(MPI_Request handle) {
+static inline offbeat_prequest offbeat_preload_partitioned_request(MPI_Request handle) {
     if (atomic_load_explicit(&offbeat_preload_handle_count, memory_order_relaxed) == 0)
         return OFFBEAT_PREQUEST_NULL;
     return offbeat_preload_handle_find(handle);

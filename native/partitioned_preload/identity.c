@@ -26,7 +26,7 @@ static int delete_known(MPI_Comm comm, int key, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
-static known_comm *known(MPI_Comm comm) {
+static known_comm *find_known(MPI_Comm comm) {
     void *value = NULL;
     int is_set = 0;
     if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL ||
@@ -45,34 +45,34 @@ static int64_t mix(int64_t first, int64_t second) {
 }
 
 int64_t offbeat_preload_child_identity(MPI_Comm parent) {
-    known_comm *of_parent = known(parent);
+    known_comm *of_parent = find_known(parent);
     return of_parent == NULL ? 0 : mix(of_parent->identity, atomic_fetch_add(&of_parent->children, 1) + 1);
 }
 
 /* The smallest of numbers of which no two are equal. On an inter-communicator, a reduction gives the result
  * of the other group; the second one therefore combines both. */
 int64_t offbeat_preload_agreed_identity(MPI_Comm comm) {
-    static atomic_uint agreed;
+    static atomic_uint agreement_count;
     int rank;
-    int64_t other, smallest;
+    int64_t other_identity, smallest;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int64_t own = mix(-1 - (int64_t)rank, atomic_fetch_add(&agreed, 1));
-    if (PMPI_Allreduce(&own, &other, 1, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS)
+    int64_t identity = mix(-1 - (int64_t)rank, atomic_fetch_add(&agreement_count, 1));
+    if (PMPI_Allreduce(&identity, &other_identity, 1, MPI_INT64_T, MPI_MIN, comm) != MPI_SUCCESS)
         return 0;
-    own = other < own ? other : own;
-    return PMPI_Allreduce(&own, &smallest, 1, MPI_INT64_T, MPI_MIN, comm) == MPI_SUCCESS ? smallest : 0;
+    identity = other_identity < identity ? other_identity : identity;
+    return PMPI_Allreduce(&identity, &smallest, 1, MPI_INT64_T, MPI_MIN, comm) == MPI_SUCCESS ? smallest : 0;
 }
 
 void offbeat_preload_set_identity(MPI_Comm comm, int64_t identity) {
     if (keyval == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL || identity == 0)
         return;
-    known_comm *created = malloc(sizeof *created);
-    if (created == NULL)
+    known_comm *new_comm = malloc(sizeof *new_comm);
+    if (new_comm == NULL)
         return;
-    created->identity = identity;
-    atomic_init(&created->children, 0);
-    if (PMPI_Comm_set_attr(comm, keyval, created) != MPI_SUCCESS)
-        free(created);
+    new_comm->identity = identity;
+    atomic_init(&new_comm->children, 0);
+    if (PMPI_Comm_set_attr(comm, keyval, new_comm) != MPI_SUCCESS)
+        free(new_comm);
 }
 
 int offbeat_preload_begin(void) {
@@ -88,7 +88,7 @@ int offbeat_preload_attach(const char *function, MPI_Comm comm) {
     const known_comm *of_comm;
     if (comm == MPI_COMM_NULL || offbeat_partitioned_comm_of(comm) != NULL)
         return MPI_SUCCESS;
-    of_comm = known(comm);
+    of_comm = find_known(comm);
     if (of_comm != NULL)
         return offbeat_partitioned_attach_to(comm, MPI_COMM_WORLD, of_comm->identity);
     return offbeat_partitioned_fail(

@@ -5,13 +5,13 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-void *offbeat_preload_next(_Atomic(void *) *found, const char *name, void *profiling) {
-    void *function = atomic_load_explicit(found, memory_order_relaxed);
+void *offbeat_preload_next(_Atomic(void *) *next_function, const char *name, void *profiling) {
+    void *function = atomic_load_explicit(next_function, memory_order_relaxed);
     if (function != NULL)
         return function;
     function = dlsym(RTLD_NEXT, name);
     if (function == NULL)
         function = profiling;
-    atomic_store_explicit(found, function, memory_order_relaxed);
+    atomic_store_explicit(next_function, function, memory_order_relaxed);
     return function;
 }

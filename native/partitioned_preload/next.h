@@ -10,13 +10,13 @@
 #include <stdatomic.h>
 
 /** Looks a function up once. @param profiling what is used when no library behind this one has the name */
-void *offbeat_preload_next(_Atomic(void *) *found, const char *name, void *profiling);
+void *offbeat_preload_next(_Atomic(void *) *next_function, const char *name, void *profiling);
 
 /** A pointer to the next function of a name: NEXT(MPI_Wait)(&request, &status). */
 #define NEXT(name)                                                                                           \
     __extension__({                                                                                          \
-        static _Atomic(void *) found;                                                                        \
-        (__typeof__(&(name)))offbeat_preload_next(&found, #name, (void *)&P##name);                          \
+        static _Atomic(void *) next_function;                                                                \
+        (__typeof__(&(name)))offbeat_preload_next(&next_function, #name, (void *)&P##name);                  \
     })
 
 #endif

@@ -21,10 +21,10 @@ add_library(partitioned_preload SHARED
     partitioned_preload/handles.c
     partitioned_preload/identity.c
     partitioned_preload/init.c
-    partitioned_preload/mixed.c
+    partitioned_preload/split_list.c
     partitioned_preload/next.c
     partitioned_preload/requests.c
-    partitioned_preload/several.c
+    partitioned_preload/list_calls.c
     partitioned_preload/tools.c
     partitioned_preload/wait.c
     $<TARGET_OBJECTS:partitioned_objects>)

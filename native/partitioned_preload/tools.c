@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static int number, flag, place;
+static int number, flag, position;
 static MPI_Status status;
 
 /* A call of one request, as the program makes the call: the linker finds the function of a tool in front. */
@@ -25,77 +25,77 @@ CALL(MPI_Start, request)
 CALL(MPI_Startall, 1, request)
 CALL(MPI_Wait, request, &status)
 CALL(MPI_Waitall, 1, request, &status)
-CALL(MPI_Waitany, 1, request, &place, &status)
-CALL(MPI_Waitsome, 1, request, &number, &place, &status)
+CALL(MPI_Waitany, 1, request, &position, &status)
+CALL(MPI_Waitsome, 1, request, &number, &position, &status)
 CALL(MPI_Test, request, &flag, &status)
 CALL(MPI_Testall, 1, request, &flag, &status)
-CALL(MPI_Testany, 1, request, &place, &flag, &status)
-CALL(MPI_Testsome, 1, request, &number, &place, &status)
+CALL(MPI_Testany, 1, request, &position, &flag, &status)
+CALL(MPI_Testsome, 1, request, &number, &position, &status)
 
-typedef struct tried {
+typedef struct tried_call {
     const char *name;
     void *function;
     void (*call)(MPI_Request *);
     int is_active; /* whether the request is active afterwards */
-} tried;
+} tried_call;
 
 #define STARTS(name) {#name, (void *)(name), call_##name, 1}
 #define COMPLETES(name) {#name, (void *)(name), call_##name, 0}
 
-static const tried all_tried[] = {
+static const tried_call tried_calls[] = {
     STARTS(MPI_Start),      STARTS(MPI_Startall),    COMPLETES(MPI_Wait), COMPLETES(MPI_Waitall),
     COMPLETES(MPI_Waitany), COMPLETES(MPI_Waitsome), COMPLETES(MPI_Test), COMPLETES(MPI_Testall),
     COMPLETES(MPI_Testany), COMPLETES(MPI_Testsome),
 };
 
 static const char *not_reached; /* the first of these functions of which a call did not reach this library */
-static void *found;             /* the function that was called instead */
+static void *called_function;   /* the function that was called instead */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void note(const char *name, void *function) {
     if (not_reached != NULL)
         return;
     not_reached = name;
-    found = function;
+    called_function = function;
 }
 
 /* Whether a call of the function changes a receive from MPI_PROC_NULL, which is complete at once. */
-static int is_reached(const tried *one, offbeat_prequest own, MPI_Request *handle) {
-    if (!one->is_active)
-        offbeat_pstart(&own);
-    one->call(handle);
-    const int is_reached = atomic_load(&own->is_active) == one->is_active;
-    if (atomic_load(&own->is_active))
-        offbeat_pwait(&own, MPI_STATUS_IGNORE);
+static int is_reached(const tried_call *trial, offbeat_prequest prequest, MPI_Request *handle) {
+    if (!trial->is_active)
+        offbeat_pstart(&prequest);
+    trial->call(handle);
+    const int is_reached = atomic_load(&prequest->is_active) == trial->is_active;
+    if (atomic_load(&prequest->is_active))
+        offbeat_pwait(&prequest, MPI_STATUS_IGNORE);
     return is_reached;
 }
 
 /* The call frees the request only if it reaches this library. */
-static void try_free(offbeat_prequest own, MPI_Request handle) {
-    const MPI_Request kept = handle;
+static void try_free(offbeat_prequest prequest, MPI_Request handle) {
+    const MPI_Request first_handle = handle;
     MPI_Request_free(&handle);
-    if (offbeat_preload_own(kept) == OFFBEAT_PREQUEST_NULL)
+    if (offbeat_preload_partitioned_request(first_handle) == OFFBEAT_PREQUEST_NULL)
         return;
     note("MPI_Request_free", (void *)MPI_Request_free);
-    offbeat_preload_handle_forget(kept);
-    offbeat_prequest_free(&own);
+    offbeat_preload_handle_forget(first_handle);
+    offbeat_prequest_free(&prequest);
 }
 
 static void try_all(void) {
-    static char nothing;
-    offbeat_prequest own = OFFBEAT_PREQUEST_NULL;
+    static char empty_buffer;
+    offbeat_prequest prequest = OFFBEAT_PREQUEST_NULL;
     MPI_Request handle = MPI_REQUEST_NULL;
-    if (offbeat_precv_init(&nothing, 1, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL, &own) !=
-        MPI_SUCCESS)
+    if (offbeat_precv_init(&empty_buffer, 1, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, MPI_INFO_NULL,
+                           &prequest) != MPI_SUCCESS)
         return;
-    if (offbeat_preload_handle_create(own, &handle) != MPI_SUCCESS) {
-        offbeat_prequest_free(&own);
+    if (offbeat_preload_handle_create(prequest, &handle) != MPI_SUCCESS) {
+        offbeat_prequest_free(&prequest);
         return;
     }
-    for (size_t i = 0; i < sizeof all_tried / sizeof *all_tried; i++)
-        if (!is_reached(&all_tried[i], own, &handle))
-            note(all_tried[i].name, all_tried[i].function);
-    try_free(own, handle);
+    for (size_t i = 0; i < sizeof tried_calls / sizeof *tried_calls; i++)
+        if (!is_reached(&tried_calls[i], prequest, &handle))
+            note(tried_calls[i].name, tried_calls[i].function);
+    try_free(prequest, handle);
 }
 
 /* The file of the function, without its directory: sentences of errors are short. */
@@ -115,5 +115,5 @@ int offbeat_preload_check_tools(const char *function, MPI_Comm comm) {
         comm, MPI_ERR_OTHER,
         "%s: %s does not reach liboffbeat-partitioned-preload.so, because a tool in front of it "
         "(in %s) calls the PMPI function; put the tool behind this library in LD_PRELOAD, or run without it",
-        function, not_reached, file_of(found));
+        function, not_reached, file_of(called_function));
 }

@@ -52,7 +52,7 @@ static void progress_until_settled(void) {
     }
 }
 
-static void *run(void *unused) {
+static void *run(void *argument) {
     pthread_mutex_lock(&lock);
     while (!atomic_load(&is_ending)) {
         if (!is_requested) {
@@ -65,7 +65,7 @@ static void *run(void *unused) {
         pthread_mutex_lock(&lock);
     }
     pthread_mutex_unlock(&lock);
-    return unused;
+    return argument;
 }
 
 void offbeat_preload_progress_started(void) {

@@ -54,10 +54,10 @@ def test_a_library_is_built_tested_and_linked_without_the_rest(
     if not libraries:
         skip_without("an MPI library")
     mpi = libraries[0]
-    copying, (configuring, *_, installing), _ = shell_commands(component)
+    copy_lines, (configure_line, *_, install_line), _ = shell_commands(component)
     folder, prefix = tmp_path / "folder", tmp_path / "prefix"
     folder.mkdir()
-    for line in copying:
+    for line in copy_lines:
         environment = {"FOLDER": str(folder), "PATH": "/usr/bin:/bin"}
         subprocess.run(["bash", "-c", line], cwd=SOURCES, env=environment, check=True)
 
@@ -67,11 +67,11 @@ def test_a_library_is_built_tested_and_linked_without_the_rest(
     options = [*build.configure_options(mpi), f"-DOFFBEAT_TEST_LAUNCHER={launcher_words(mpi)}"]
     options.append("-DCMAKE_BUILD_TYPE=Debug")  # compiles fast
     binaries = tmp_path / "build"
-    succeed([binaries if word == "build" else word for word in [*words(configuring), *options]])
+    succeed([binaries if word == "build" else word for word in [*words(configure_line), *options]])
     succeed(["cmake", "--build", binaries, "--parallel", "2"])
     listed = succeed(["ctest", "--test-dir", binaries, "-R", rf"^{test}\.2$"])
     assert "100% tests passed, 0 tests failed out of 1" in listed
-    succeed([binaries if word == "build" else word for word in words(installing)])
+    succeed([binaries if word == "build" else word for word in words(install_line)])
 
     (tmp_path / "CMakeLists.txt").write_text(PROGRAM.format(name=component), encoding="utf-8")
     (tmp_path / "program.c").write_text(MAIN.format(header=component, call=call), encoding="utf-8")
