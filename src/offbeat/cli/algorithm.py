@@ -98,7 +98,7 @@ def show_algorithm(
 
     if skew and not pattern:
         raise BadInput("--skew is the largest delay of a shape: name the shape with --pattern")
-    shown = messages.show_call(
+    call = messages.show_call(
         name,
         family=family,
         collective=collective,
@@ -113,17 +113,17 @@ def show_algorithm(
         seed=seed,
     )
     console = stdout()
-    write_json(json, lambda: document.call_document(shown))
+    write_json(json, lambda: document.call_document(call))
     if prints_text(json):
         unicode = console.encoding.lower().startswith("utf")
-        lines = message_drawing.draw_messages(shown.messages, width=console.width, unicode=unicode)
-        if shown.exits:
-            lines += ["", *exits.bars(shown.exits, width=console.width, unicode=unicode)]
+        lines = message_drawing.draw_messages(call.messages, width=console.width, unicode=unicode)
+        if call.exits:
+            lines += ["", *exits.bars(call.exits, width=console.width, unicode=unicode)]
         console.print("\n".join(lines), markup=False)
     if picture is not None:
         from offbeat.presentation.pictures.algorithm import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(shown.messages, shown.exits, picture)
+        draw_picture(call.messages, call.exits, picture)
         print(f"wrote {picture}", file=sys.stderr)
 
 

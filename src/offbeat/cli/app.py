@@ -102,8 +102,8 @@ def build() -> typer.Typer:
     return app
 
 
-def _show_version(requested: bool) -> None:
-    if requested:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         print(f"offbeat {offbeat.__version__}")
         raise typer.Exit
 

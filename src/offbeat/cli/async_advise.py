@@ -69,22 +69,24 @@ def command(
     from offbeat.model.platform import machine
 
     check_outputs(json)
-    on = machine.load(platform)
+    machine_file = machine.load(platform)
     if Path(program).is_dir():
         if ranks:
             raise BadInput("--ranks: a trace has the ranks of its run; leave this option out")
-        _advise_trace(Path(program), on, memory, anchor, iterations, seeds, json)
+        _advise_trace(Path(program), machine_file, memory, anchor, iterations, seeds, json)
         return
-    for option, given in (("--memory", memory), ("--anchor", anchor)):
-        if given:
+    for option, value in (("--memory", memory), ("--anchor", anchor)):
+        if value:
             raise BadInput(f"{option} is for traces, and {program} is a program; leave this option out")
     from offbeat.programs.advice.assess import assess
     from offbeat.programs.advice.document import assessment_document
     from offbeat.programs.description.program_file import load
 
-    loaded = load(program).resized(ranks=ranks)
-    with _progress(f"simulate {loaded.name} on {on.name}") as on_progress:
-        assessment = assess(loaded, on, iterations=iterations, seeds=seeds, on_progress=on_progress)
+    program_file = load(program).resized(ranks=ranks)
+    with _progress(f"simulate {program_file.name} on {machine_file.name}") as on_progress:
+        assessment = assess(
+            program_file, machine_file, iterations=iterations, seeds=seeds, on_progress=on_progress
+        )
     if prints_text(json):
         print_sentences(
             stdout(),
@@ -95,18 +97,18 @@ def command(
 
 
 def _advise_trace(
-    directory: Path, on: Machine, memory: str, anchor: str, iterations: int, seeds: int, json: str
+    directory: Path, machine_file: Machine, memory: str, anchor: str, iterations: int, seeds: int, json: str
 ) -> None:
     from offbeat.cli.program_options import derived_from
     from offbeat.programs.advice.assess_trace import assess_trace
     from offbeat.programs.advice.document import trace_document
 
     traffic_bytes = _traffic_bytes(memory) if memory else None
-    derived = derived_from(directory, on, anchor)
-    with _progress(f"simulate {derived.program.name} on {on.name}") as on_progress:
+    derived_program = derived_from(directory, machine_file, anchor)
+    with _progress(f"simulate {derived_program.program.name} on {machine_file.name}") as on_progress:
         assessment = assess_trace(
-            derived,
-            on,
+            derived_program,
+            machine_file,
             traffic_bytes=traffic_bytes,
             iterations=iterations,
             seeds=seeds,
@@ -133,9 +135,9 @@ def _progress(title: str) -> Iterator[Report]:
 
     with ProgressBar(title) as bar:
 
-        def on_progress(what: str, done: int, total: int) -> None:
-            bar.update(done_count=done, total=total)
-            bar.print_periodically(f"{what}: {done} of {total} simulations")
+        def on_progress(activity: str, count: int, total: int) -> None:
+            bar.update(done_count=count, total=total)
+            bar.print_periodically(f"{activity}: {count} of {total} simulations")
 
         yield on_progress
 

@@ -118,8 +118,10 @@ def command(
         stdout().print(*tried_lines(variants), sep="\n", markup=False)
     with trial.Journal(output, settings, trial.INJECTION_FORMAT) as journal:
         with trial.TrialProgress() as progress:
-            used = trial.Command(argv=arguments, installation=installation, standard_input=standard_input)
-            trial.run_all(journal, used, variants, rounds, seed, pattern, progress)
+            traced_command = trial.Command(
+                argv=arguments, installation=installation, standard_input=standard_input
+            )
+            trial.run_all(journal, traced_command, variants, rounds, seed, pattern, progress)
         runs = trial.complete_runs(journal, [one.name for one in variants])
         times_s = trial.times(journal, [one.name for one in variants])
     if prints_text(json):

@@ -67,9 +67,9 @@ def command(
     trace = open_trace(directory)
     with ProgressBar("reading the iterations", counts=False) as bar:
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(done_count=done, total=total)
-            bar.print_periodically(f"reading the iterations: {done / total:.0%}")
+        def on_progress(count: int, total: int) -> None:
+            bar.update(done_count=count, total=total)
+            bar.print_periodically(f"reading the iterations: {count / total:.0%}")
 
         report = analyse(
             trace,

@@ -120,8 +120,8 @@ def check_clock(
         seed=seed,
     )
     with CheckProgress(all_notes=all_notes) as progress:
-        done = check(installation, settings, output, progress)
-    _show(done, pictures=not no_pictures, all_notes=all_notes)
+        outcome = check(installation, settings, output, progress)
+    _show(outcome, pictures=not no_pictures, all_notes=all_notes)
 
 
 @app.command("report")
@@ -136,7 +136,7 @@ def report_clock(
     _show(kept.read(directory), pictures=not no_pictures, all_notes=all_notes)
 
 
-def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
+def _show(outcome: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     """The tables, the verdict, and the report."""
     from offbeat.measurement.clock_check import directory as kept
     from offbeat.measurement.clock_check.summary import sentence, summary
@@ -144,21 +144,21 @@ def _show(done: kept.Check, *, pictures: bool, all_notes: bool) -> None:
     from offbeat.presentation.pages.clock_check_tables import left_out, tables
 
     console = stdout()
-    machine, algorithms = done.head.machine, done.head.algorithms
+    machine, algorithms = outcome.head.machine, outcome.head.algorithms
     if machine is None or algorithms is None:
         raise BadInput(
-            f"nothing was measured in {done.directory} yet; run 'offbeat clock check' again to resume"
+            f"nothing was measured in {outcome.directory} yet; run 'offbeat clock check' again to resume"
         )
-    summed = summary(done.rows, machine.p)
-    for one in [*tables(summed, machine), left_out(algorithms)]:
-        if one.rows:
-            console.print(one.fit(console.width))
-            console.print(*one.notes, "", sep="\n", markup=False)
-    failures = [f"{step}: {why}" for step, why in summed.failures]
+    totals = summary(outcome.rows, machine.p)
+    for table in [*tables(totals, machine), left_out(algorithms)]:
+        if table.rows:
+            console.print(table.fit(console.width))
+            console.print(*table.notes, "", sep="\n", markup=False)
+    failures = [f"{step}: {why}" for step, why in totals.failures]
     print_notes(console, failures, everything=all_notes, word="failed")
-    console.print(sentence(summed, machine), markup=False)
-    folder = done.directory / kept.PICTURES if pictures else None
-    console.print(f"report: {write_page(done, summed, folder)}", markup=False)
+    console.print(sentence(totals, machine), markup=False)
+    folder = outcome.directory / kept.PICTURES if pictures else None
+    console.print(f"report: {write_page(outcome, totals, folder)}", markup=False)
 
 
 def _ages_s(longest: str) -> list[float]:

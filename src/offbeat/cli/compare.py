@@ -68,42 +68,43 @@ def command(
     are_trials = [(folder / TRIAL).is_file() for folder in (before, after)]
     if are_trials[0] != are_trials[1]:
         raise BadInput(f"{before} and {after}: one is a trial and the other is not; give two of a kind")
-    found: StudyComparison | TrialComparison
+    comparison: StudyComparison | TrialComparison
     if are_trials[0]:
-        found = compare_trials(before, after)
-        named = [(one.choice, one.difference) for one in found.choices]
-        table, sentences, planned = _trial_table(found), [], len(found.choices)
+        comparison = compare_trials(before, after)
+        differences = [(one.choice, one.difference) for one in comparison.choices]
+        table, sentences, planned_count = _trial_table(comparison), [], len(comparison.choices)
     else:
-        found = compare_studies(read_study(before), read_study(after), rule)
-        named = [
-            (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference) for one in found.cases
+        comparison = compare_studies(read_study(before), read_study(after), rule)
+        differences = [
+            (f"{one.configuration}: {one.algorithm}, {one.pattern}", one.difference)
+            for one in comparison.cases
         ]
-        table, sentences = _study_table(found, rows), _choice_sentences(found, rule)
-        planned = found.planned
+        table, sentences = _study_table(comparison, rows), _choice_sentences(comparison, rule)
+        planned_count = comparison.planned
     unit = "choices" if are_trials[0] else "cases"
     if prints_text(json):
         console = stdout()
-        print_notes(console, found.notes, everything=all_notes)
+        print_notes(console, comparison.notes, everything=all_notes)
         if table.rows:
             console.print(table.fit(console.width))
-        for sentence in [_summary([one for _, one in named], unit), *sentences]:
+        for sentence in [_summary([one for _, one in differences], unit), *sentences]:
             console.print(sentence, markup=False)
-    write_json(json, lambda: found)
+    write_json(json, lambda: comparison)
     slower = [
         (name, one)
-        for name, one in named
+        for name, one in differences
         if limit is not None and one.is_significant and one.ratio - 1 > limit
     ]
     if slower:
         name, worst = max(slower, key=lambda item: item[1].ratio)
         raise RunFailed(
-            f"{len(slower)} of {len(named)} {unit} are significantly slower by more than"
+            f"{len(slower)} of {len(differences)} {unit} are significantly slower by more than"
             f" {fail_above}, most of all {name}: {worst.ratio - 1:+.1%}"
         )
-    if limit is not None and len(named) < least * planned:
+    if limit is not None and len(differences) < least * planned_count:
         raise RunFailed(
-            f"only {len(named)} of the {planned} {unit} before were compared, less than {compared_at_least}"
-            " (--compared-at-least); the notes say what was left out"
+            f"only {len(differences)} of the {planned_count} {unit} before were compared, less than"
+            f" {compared_at_least} (--compared-at-least); the notes say what was left out"
         )
 
 
@@ -116,32 +117,36 @@ def _summary(all_differences: list[Difference], unit: str) -> str:
     )
 
 
-def _study_table(found: StudyComparison, most: int) -> Table:
+def _study_table(comparison: StudyComparison, most_rows: int) -> Table:
     """The significant changes, the largest first."""
     from offbeat.base.document.tables import Table
 
-    changed = sorted(
-        (one for one in found.cases if one.difference.is_significant),
+    changed_cases = sorted(
+        (one for one in comparison.cases if one.difference.is_significant),
         key=lambda one: -max(one.difference.ratio, 1 / one.difference.ratio),
     )
-    shown = changed[:most] if most else changed
+    shown_cases = changed_cases[:most_rows] if most_rows else changed_cases
     return Table(
         title="Last delays that changed",
         headings=["configuration", "algorithm", "pattern", *_HEADINGS],
-        rows=[[str(one.configuration), one.algorithm, one.pattern, *_cells(one.difference)] for one in shown],
+        rows=[
+            [str(one.configuration), one.algorithm, one.pattern, *_cells(one.difference)]
+            for one in shown_cases
+        ],
         texts=(0, 1, 2),
         spare=(6,),
     )
 
 
-def _trial_table(found: TrialComparison) -> Table:
+def _trial_table(comparison: TrialComparison) -> Table:
     from offbeat.base.document.tables import Table
 
     return Table(
         title="Run times",
         headings=["choice", "runs", *_HEADINGS],
         rows=[
-            [one.choice, f"{one.runs[0]}, {one.runs[1]}", *_cells(one.difference)] for one in found.choices
+            [one.choice, f"{one.runs[0]}, {one.runs[1]}", *_cells(one.difference)]
+            for one in comparison.choices
         ],
     )
 
@@ -149,30 +154,34 @@ def _trial_table(found: TrialComparison) -> Table:
 _HEADINGS = ("before", "after", "change", "95% interval", "chance")
 
 
-def _cells(one: Difference) -> list[str]:
+def _cells(difference: Difference) -> list[str]:
     from offbeat.base.units import format_time
 
-    unknown = math.isnan(one.chance)
+    unknown = math.isnan(difference.chance)
     return [
-        format_time(one.before_s, 3),
-        format_time(one.after_s, 3),
-        f"{one.ratio - 1:+.1%}",
-        "–" if unknown else f"{one.low - 1:+.1%} to {one.high - 1:+.1%}",
-        "–" if unknown else f"{one.chance:.1%}" if one.chance >= 0.001 else "< 0.1%",
+        format_time(difference.before_s, 3),
+        format_time(difference.after_s, 3),
+        f"{difference.ratio - 1:+.1%}",
+        "–" if unknown else f"{difference.low - 1:+.1%} to {difference.high - 1:+.1%}",
+        "–" if unknown else f"{difference.chance:.1%}" if difference.chance >= 0.001 else "< 0.1%",
     ]
 
 
-def _choice_sentences(found: StudyComparison, rule: str) -> list[str]:
-    if not found.configurations:
+def _choice_sentences(comparison: StudyComparison, rule: str) -> list[str]:
+    if not comparison.configurations:
         return []
     lines = [
-        f"The rule {rule} chooses another algorithm for {len(found.choices)} of {found.configurations}"
-        " configurations."
+        f"The rule {rule} chooses another algorithm for {len(comparison.choices)} of"
+        f" {comparison.configurations} configurations."
     ]
-    changed = {one.configuration for one in found.cases if one.difference.is_significant}
+    changed_configurations = {one.configuration for one in comparison.cases if one.difference.is_significant}
     lines += [
         f"  {one.configuration}: {one.before} → {one.after}"
-        + ("" if one.configuration in changed else " (none of its cases differs significantly)")
-        for one in found.choices
+        + (
+            ""
+            if one.configuration in changed_configurations
+            else " (none of its cases differs significantly)"
+        )
+        for one in comparison.choices
     ]
     return lines

@@ -100,17 +100,17 @@ def command(
         _show_rules_file(rules, find.choose(_family_of(rules) if mpi == "auto" else mpi), json)
         return
     survey = find.survey()
-    tried = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
+    entries = [find.choose(mpi)] if mpi != "auto" else survey.installations[: None if every else 1]
     diagnosis = Diagnosis(
         survey=survey,
         node=inspect_node(),
-        examined=[try_installation(entry, echo, hostfile=hostfile) for entry in tried],
+        examined=[try_installation(entry, echo, hostfile=hostfile) for entry in entries],
     )
     diagnosis, checks = _with_settings(diagnosis)
     if prints_text(json):
         _show(diagnosis, checks)
     write_json(json, lambda: diagnosis)
-    if not tried:
+    if not entries:
         find.first_installation(survey)
     if not diagnosis.works:
         raise typer.Exit(1)
@@ -212,16 +212,16 @@ def _with_settings(diagnosis: Diagnosis) -> tuple[Diagnosis, list[RulesCheck]]:
     from offbeat.measurement.engines.engine_choice import list_algorithms
     from offbeat.selection.user_rules.rules_check import check_settings
 
-    examined, all_checks = [], []
+    entries, all_checks = [], []
     for entry in diagnosis.examined:
         if entry.failure:
-            examined.append(entry)
+            entries.append(entry)
             continue
         checks, sentences = check_settings(entry.installation, partial(list_algorithms, entry.installation))
         limits = [limit for check in checks for limit in check.limits]
-        examined.append(replace(entry, limits=[*entry.limits, *sentences, *limits]))
+        entries.append(replace(entry, limits=[*entry.limits, *sentences, *limits]))
         all_checks += checks
-    return replace(diagnosis, examined=examined), all_checks
+    return replace(diagnosis, examined=entries), all_checks
 
 
 def _show_algorithms(installation: Installation, json: str) -> None:
@@ -257,12 +257,12 @@ def _show(diagnosis: Diagnosis, checks: Sequence[RulesCheck]) -> None:
         console.print(f"\n{check.path} forces" + ("" if check.forces else " nothing"), markup=False)
         _show_rules(console, check)
     limits = [*diagnosis.node.limits, *(limit for entry in diagnosis.examined for limit in entry.limits)]
-    failed = [entry.installation.name for entry in diagnosis.examined if entry.failure]
-    if failed:
-        console.print(f"\nNothing can be measured with {enumeration(failed)}: see above.")
+    failures = [entry.installation.name for entry in diagnosis.examined if entry.failure]
+    if failures:
+        console.print(f"\nNothing can be measured with {enumeration(failures)}: see above.")
     if limits or not diagnosis.examined:
         console.print("\nLimitations:")
-    elif not failed:
+    elif not failures:
         console.print("\nAll checks passed.")
     if not diagnosis.examined:
         console.print("  - Nothing can be measured: no usable MPI library was found.")
@@ -270,21 +270,21 @@ def _show(diagnosis: Diagnosis, checks: Sequence[RulesCheck]) -> None:
         console.print(f"  - {limit}", markup=False)
 
 
-def _show_survey(console: Console, survey: Survey, chosen: list[Installation]) -> None:
+def _show_survey(console: Console, survey: Survey, selection: list[Installation]) -> None:
     from offbeat.base.terminal_table import FittedTable
 
     headings = ["", "name", "library", "prefix", "found in"]
     table = FittedTable(headings, texts=range(len(headings)), title="MPI installations")
-    listed = survey.installations + [
-        entry for entry in chosen if entry.library not in {known.library for known in survey.installations}
+    installations = survey.installations + [
+        entry for entry in selection if entry.library not in {known.library for known in survey.installations}
     ]
-    tried = {entry.library for entry in chosen}
-    for entry in listed:
-        mark = "*" if entry.library in tried else ""
+    selected_libraries = {entry.library for entry in selection}
+    for entry in installations:
+        mark = "*" if entry.library in selected_libraries else ""
         table.add_row(mark, entry.name, entry.version_text, str(entry.prefix), entry.source)
     console.print(table)
-    for rejected in survey.rejections:
-        console.print(f"not usable: {rejected.where} ({rejected.source}): {rejected.reason}", markup=False)
+    for rejection in survey.rejections:
+        console.print(f"not usable: {rejection.where} ({rejection.source}): {rejection.reason}", markup=False)
 
 
 def _show_node(console: Console, node: Node) -> None:
@@ -306,8 +306,10 @@ def _show_node(console: Console, node: Node) -> None:
     if job:
         left = "" if job.time_left_s is None else f", {job.time_left_s / 60:.0f} minutes left"
         whole, groups = job.join_groups(), len(job.groups)
-        used = f", in {groups} groups, of which launchers use the first" if groups > 1 else ""
-        console.print(f"  {job.system} job {job.job}: {whole.nodes} nodes, {whole.cores} cores{used}{left}")
+        groups_text = f", in {groups} groups, of which launchers use the first" if groups > 1 else ""
+        console.print(
+            f"  {job.system} job {job.job}: {whole.nodes} nodes, {whole.cores} cores{groups_text}{left}"
+        )
     if node.modules:
         console.print(f"  available modules (module load NAME): {', '.join(node.modules)}", markup=False)
 
@@ -326,13 +328,13 @@ def _show_tried(console: Console, entry: TriedInstallation) -> None:
         console.print(f"  node {node.host}: {status}", markup=False)
     answer = entry.check
     if answer:
-        shared = "shared by all ranks" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
+        accuracy = "shared by all ranks" if answer.clock_shared else f"error up to {answer.clock_bound_ns} ns"
         console.print(
             f"  {answer.p} processes on {', '.join(answer.hosts)},"
             f" bound to cores {' | '.join(answer.binding)}",
             markup=False,
         )
         console.print(
-            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {shared};"
+            f"  clock {answer.clock_source}: resolution {answer.clock_resolution_ns} ns, {accuracy};"
             f" maximum start error {answer.overshoot_ns / 1000:.1f} µs"
         )

@@ -56,8 +56,8 @@ def structures_of(command: str) -> list[type[Struct]]:
     """The structures that the document of a command can be. Raises :class:`BadInput` for other commands."""
     if command not in STRUCTURES:
         raise BadInput(f"'{command}' has no document; these commands have: {', '.join(STRUCTURES)}")
-    places = [place.split(":") for place in STRUCTURES[command]]
-    return [getattr(import_module(module), name) for module, name in places]
+    references = [reference.split(":") for reference in STRUCTURES[command]]
+    return [getattr(import_module(module), name) for module, name in references]
 
 
 def schema_file(command: str) -> str:

@@ -60,13 +60,13 @@ def _write_study(directory: Path, path: Path, share: float) -> list[str]:
 
     trace = open_trace(directory)
     summary = summary_of_trace(trace)
-    selected = select_calls(trace, summary, share)
-    if not selected.calls:
-        raise BadInput(f"{directory} has no calls to measure: {why_no_calls(selected)}")
+    selection = select_calls(trace, summary, share)
+    if not selection.calls:
+        raise BadInput(f"{directory} has no calls to measure: {why_no_calls(selection)}")
     unknown = UserCommand(launcher="", options=[], variables={}, program=[])
-    sections = write_patterns(trace, summary, selected.calls, path.parent)
+    sections = write_patterns(trace, summary, selection.calls, path.parent)
     write_study(sections, summary.program, Launch(mpi="auto", command=unknown), path)
     return [
-        *(f"{one.name}: {one.share:.1%} of the run time" for one in selected.calls),
-        *selected.notes,
+        *(f"{one.name}: {one.share:.1%} of the run time" for one in selection.calls),
+        *selection.notes,
     ]

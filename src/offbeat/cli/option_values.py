@@ -13,19 +13,19 @@ def check_option_values(command: Any, words: Sequence[str]) -> None:
 
     Words after ``--``, and those of a program, are not read.
     """
-    place = 0
+    index = 0
     while hasattr(command, "commands"):
-        if place == len(words) or words[place] not in command.commands:
+        if index == len(words) or words[index] not in command.commands:
             return
-        command, place = command.commands[words[place]], place + 1
+        command, index = command.commands[words[index]], index + 1
     options = {name: one for one in command.params if _takes_value(one) for name in one.opts}
-    while place < len(words) and words[place] != "--":
-        word, following = words[place], (*words[place + 1 :], "")[0]
-        if word in options and following.startswith("--"):
-            raise typer.BadParameter(f"the next word is another option, {following}", param=options[word])
+    while index < len(words) and words[index] != "--":
+        word, next_word = words[index], (*words[index + 1 :], "")[0]
+        if word in options and next_word.startswith("--"):
+            raise typer.BadParameter(f"the next word is another option, {next_word}", param=options[word])
         if not word.startswith("-") and not command.allow_interspersed_args:
             return
-        place += 2 if word in options else 1
+        index += 2 if word in options else 1
 
 
 def _takes_value(parameter: Any) -> bool:

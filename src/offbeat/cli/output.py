@@ -109,8 +109,8 @@ def print_notes(console: Console, notes: Iterable[str], *, everything: bool, wor
     """Print notes with ``word`` in front: at most ten, and the number of the others."""
     from offbeat.base.terminal_table import limit_notes
 
-    printed, rest = limit_notes(notes, is_complete=everything)
-    for note in printed:
+    lines, rest = limit_notes(notes, is_complete=everything)
+    for note in lines:
         console.print(f"{word}: {note}", markup=False)
     if rest:
         console.print(rest, markup=False)

@@ -97,20 +97,20 @@ def fit_costs(
 
     check_new(output, force=force)
     platform = machine.load(base).file if base else None
-    measured = read_measured(results)
-    fitted = fit.fit(measured)
-    left_out = fit.too_few(measured)
+    cells = read_measured(results)
+    fits = fit.fit(cells)
+    left_out = fit.too_few(cells)
     console = stdout()
     if prints_text(json):
-        console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fitted), texts=(0, 1)))
-        for one in fitted:
-            error = f"the root mean square error is {100 * one.error:.0f}%"
-            console.print(f"{one.approach}: {error}", markup=False)
+        console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fits), texts=(0, 1)))
+        for fit_of_approach in fits:
+            error = f"the root mean square error is {100 * fit_of_approach.error:.0f}%"
+            console.print(f"{fit_of_approach.approach}: {error}", markup=False)
         if left_out:
             console.print(tables.too_few_sentence(left_out), markup=False)
-        print_notes(console, measured.notes, everything=all_notes)
-    write_json(json, lambda: FitDocument(fits=fitted))
-    file = fit.fitted_platform(fitted, measured, platform)
+        print_notes(console, cells.notes, everything=all_notes)
+    write_json(json, lambda: FitDocument(fits=fits))
+    file = fit.fitted_platform(fits, cells, platform)
     machine.from_structure(file, str(output))  # a platform file that can be read
     write_new(output, toml_text(file), "the platform file", force=force)
     if prints_text(json):
@@ -322,19 +322,19 @@ def show_model(
         from offbeat.presentation.drawing.pictures import check_picture_path  # loads slowly
 
         check_picture_path(picture)
-    loaded = machine.load(platform).file
-    rate_ghz = _frequency(loaded) if frequency is None else frequency
-    share = (2 * loaded.flop_noise or PAPER_NOISE) if noise is None else noise
+    platform_file = machine.load(platform).file
+    rate_ghz = _frequency(platform_file) if frequency is None else frequency
+    share = (2 * platform_file.flop_noise or PAPER_NOISE) if noise is None else noise
     computation = (arithmetic_intensity, communication_intensity, rate_ghz, share, imbalance)
     source = _source(delay_rate, computation, pattern, skew)
     per_thread = list(dict.fromkeys(partitions or PER_THREAD))
     check_partitions(threads, per_thread)
-    between = _message_times(loaded, approach, message_cost, inside=inside)
+    times = _message_times(platform_file, approach, message_cost, inside=inside)
     sizes = [_size(text) for text in dict.fromkeys(size or SIZES)]
-    rows = list(predictions(between, source, sizes, threads, per_thread))
+    rows = list(predictions(times, source, sizes, threads, per_thread))
     console = stdout()
     if prints_text(json):
-        console.print(f"{between.label}: {between.description}", markup=False)
+        console.print(f"{times.label}: {times.description}", markup=False)
         for sentence in tables.computation_sentences(source, per_thread):
             console.print(sentence, markup=False)
         console.print()
@@ -346,7 +346,7 @@ def show_model(
             picture as draw_picture,  # matplotlib loads slowly
         )
 
-        draw_picture(between, source, threads, per_thread, picture)
+        draw_picture(times, source, threads, per_thread, picture)
         if prints_text(json):
             console.print(f"wrote {picture}", markup=False)
 
@@ -432,16 +432,16 @@ def _adviser(sources: list[str]) -> Adviser:
 
 def _fitting(delays: ReadySource, threads: int, per_thread: list[int]) -> list[int]:
     """The numbers of partitions per thread for which there are delays: a file has one number of them."""
-    fitting, fault = [], None
+    possible, fault = [], None
     for number in per_thread:
         try:
             delays.ready_s(threads, number, 1.0)
-            fitting.append(number)
+            possible.append(number)
         except BadInput as error:
             fault = fault or error
-    if not fitting and fault:
+    if not possible and fault:
         raise fault
-    return fitting
+    return possible
 
 
 def _checked(option: str, value: float, smallest: float, largest: float) -> float:

@@ -93,26 +93,26 @@ def command(
         nodes=nodes,
     )
     with CheckProgress(verb="run", unit="cases", activity="launching") as progress:
-        built = build_native(installation, echo=progress.print)
-        launch = launch_of(installation, program_of(installation, settings.of, built), nodes, hostfile)
+        driver = build_native(installation, echo=progress.print)
+        launch = launch_of(installation, program_of(installation, settings.of, driver), nodes, hostfile)
         with TemporaryDirectory() as scratch:
-            done = check(launch, settings, output or Path(scratch) / "check", progress)
+            outcome = check(launch, settings, output or Path(scratch) / "check", progress)
     if prints_text(json):
-        _show(done, all_notes=all_notes)
-    write_json(json, lambda: done)
-    if done.failed:
+        _show(outcome, all_notes=all_notes)
+    write_json(json, lambda: outcome)
+    if outcome.failed:
         raise typer.Exit(1)
 
 
-def _show(done: Check, *, all_notes: bool) -> None:
+def _show(outcome: Check, *, all_notes: bool) -> None:
     from offbeat.base.terminal_table import FittedTable
     from offbeat.partitioned.conformance import tables
 
     console = stdout()
-    console.print(FittedTable(tables.HEADINGS, tables.rows(done), texts=range(len(tables.HEADINGS))))
+    console.print(FittedTable(tables.HEADINGS, tables.rows(outcome), texts=range(len(tables.HEADINGS))))
     console.print(f"\n{tables.EXPLANATION}\n", soft_wrap=False)
-    print_notes(console, tables.failures(done), everything=all_notes, word="failed")
-    console.print(tables.summary(done), markup=False)
+    print_notes(console, tables.failures(outcome), everything=all_notes, word="failed")
+    console.print(tables.summary(outcome), markup=False)
 
 
 def _timeout_s(text: str) -> float:

@@ -84,15 +84,17 @@ def show_patterns(
 
     from offbeat.model.pattern import replay_file
 
-    loaded = [replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns]
+    loaded_patterns = [
+        replay_file.file_or_shape(name, p, _skew_s(skew), seed=seed, ppn=ppn) for name in patterns
+    ]
     console = Console(highlight=False, soft_wrap=True)
     blocks = console.encoding.lower().startswith("utf")
-    for pattern in loaded:
+    for pattern in loaded_patterns:
         console.print("\n".join(_bars(pattern, console.width, blocks)), markup=False)
     if picture is not None:
         from offbeat.presentation.pictures.pattern import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(loaded, picture)
+        draw_picture(loaded_patterns, picture)
         console.print(f"wrote {picture}", markup=False)
 
 

@@ -57,21 +57,21 @@ def show_platform(
     from offbeat.base.terminal_table import FittedTable
     from offbeat.model.platform import description, machine
 
-    loaded = machine.load(platform)
+    platform_file = machine.load(platform)
     console = stdout()
-    console.print(f"{loaded.name}", style="bold", markup=False)
-    console.print(FittedTable(["", ""], description.facts(loaded), texts=(0, 1), show_header=False))
-    headings, rows = description.by_size(loaded)
+    console.print(f"{platform_file.name}", style="bold", markup=False)
+    console.print(FittedTable(["", ""], description.facts(platform_file), texts=(0, 1), show_header=False))
+    headings, rows = description.by_size(platform_file)
     console.print("\nA single message: time and bandwidth")
     console.print(FittedTable(headings, rows))
     if route:
-        latency_s, links = description.route(loaded, *route)
+        latency_s, links = description.route(platform_file, *route)
         console.print(f"\nFrom node {route[0]} to node {route[1]}: {format_time(latency_s)}")
         console.print(FittedTable(["link", "bandwidth", "share of the rate"], links))
     if picture is not None:
         from offbeat.presentation.pictures.platform import picture as draw_picture  # matplotlib loads slowly
 
-        draw_picture(loaded, picture)
+        draw_picture(platform_file, picture)
         console.print(f"wrote {picture}", markup=False)
 
 
@@ -183,26 +183,26 @@ def calibrate_platform(
     check_new(output, force=force)
     if measurements is not None:
         check_new(measurements, force=True)
-    like = machine.load(base) if base else None
+    base_machine = machine.load(base) if base else None
     if refit is None:
         largest_bytes = parse_largest(largest)
         settings = CalibrationSettings(
             nodes=nodes, ppn=ppn, hostfile=hostfile, largest=largest_bytes, is_cold=cold
         )
-        measured = measure_here(choose(mpi), settings, echo)
+        message_times = measure_here(choose(mpi), settings, echo)
     else:
-        measured = read_measurements(refit)
+        message_times = read_measurements(refit)
     if measurements is not None:
-        write_measurements(measured, measurements)
-    fitted = calibrate(measured, like)
+        write_measurements(message_times, measurements)
+    fit = calibrate(message_times, base_machine)
     console = stdout()
-    console.print(FittedTable(*fitted.table()))
-    for line in fitted.lines():
+    console.print(FittedTable(*fit.table()))
+    for line in fit.lines():
         console.print(line, markup=False)
-    write_new(output, fitted.text, "the platform file", force=force)
+    write_new(output, fit.text, "the platform file", force=force)
     console.print(f"wrote {output}", markup=False)
     if picture is not None:
         from offbeat.presentation.pictures.calibration import picture as draw_picture
 
-        draw_picture(measured, fitted.residuals, picture)
+        draw_picture(message_times, fit.residuals, picture)
         console.print(f"wrote {picture}", markup=False)

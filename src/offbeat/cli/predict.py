@@ -70,8 +70,8 @@ def command(
     from offbeat.tuning.prediction.measured_configuration import measurements
     from offbeat.tuning.prediction.predict import Request, predict
 
-    opened = open_trace(trace)
-    measured = read_study(results)
+    program_trace = open_trace(trace)
+    study_results = read_study(results)
     request = Request(
         collective=collective,
         site=site,
@@ -81,8 +81,10 @@ def command(
         ran=ran,
         everything=everything,
     )
-    first = opened.headers[0]
-    prediction = predict(opened, summary_of_trace(opened), measurements(measured, first.library), request)
+    first = program_trace.headers[0]
+    prediction = predict(
+        program_trace, summary_of_trace(program_trace), measurements(study_results, first.library), request
+    )
     if prints_text(json):
         _print(prediction, all_notes=all_notes)
     write_json(json, lambda: prediction_document(prediction))

@@ -66,14 +66,14 @@ def _stopping_on_signals() -> Iterator[None]:
     once. A handler that a library installed in C before Python started is None in Python and cannot be
     restored: this handler then remains.
     """
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    for number, handler in before.items():
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in handlers.items():
         if handler is not signal.SIG_IGN:
             signal.signal(number, _stop)
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             if handler is not None:
                 signal.signal(number, handler)
 
@@ -195,9 +195,9 @@ def check_encoding(arguments: Sequence[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            escaped = os.fsencode(argument).decode("utf-8", "backslashreplace")
+            text = os.fsencode(argument).decode("utf-8", "backslashreplace")
             raise BadInput(
-                f"the name {escaped} is not UTF-8 text and cannot be stored in results: rename it"
+                f"the name {text} is not UTF-8 text and cannot be stored in results: rename it"
             ) from None
 
 

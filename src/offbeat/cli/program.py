@@ -94,10 +94,10 @@ def _traced_text(trace: Path, platform: str, anchor: str) -> str:
 
     if not platform:
         raise BadInput("--from-trace needs --platform, on which collectives run by their fastest algorithm")
-    derived = derived_from(trace, machine.load(platform), anchor)
-    for note in derived.notes:
+    derived_program = derived_from(trace, machine.load(platform), anchor)
+    for note in derived_program.notes:
         echo(f"note: {note}")
-    return derived.program.toml
+    return derived_program.program.toml
 
 
 @app.command("schema")
@@ -124,27 +124,27 @@ def show_program(
     from offbeat.programs.simulation.lockstep import limit_s, lockstep
     from offbeat.programs.simulation.simulate import phase_times_s
 
-    loaded = load(program).resized(ranks=ranks)
-    on = machine.load(platform) if platform else None
-    alone_s = phase_times_s(loaded, on) if on else None
+    program_file = load(program).resized(ranks=ranks)
+    machine_file = machine.load(platform) if platform else None
+    alone_s = phase_times_s(program_file, machine_file) if machine_file else None
     console = stdout()
-    console.print(loaded.name, style="bold", markup=False)
-    console.print(FittedTable(["", ""], facts(loaded), texts=(0, 1), show_header=False))
+    console.print(program_file.name, style="bold", markup=False)
+    console.print(FittedTable(["", ""], facts(program_file), texts=(0, 1), show_header=False))
     console.print()
-    headings, rows = phase_rows(loaded, alone_s)
+    headings, rows = phase_rows(program_file, alone_s)
     console.print(FittedTable(headings, rows, texts=range(4)))
-    if loaded.file.noise:
+    if program_file.file.noise:
         console.print()
-        console.print(FittedTable(*noise_rows(loaded), texts=range(4)))
-    if on is not None:
-        composite = lockstep(loaded, on)
+        console.print(FittedTable(*noise_rows(program_file), texts=range(4)))
+    if machine_file is not None:
+        composite = lockstep(program_file, machine_file)
         console.print()
         print_sentences(
             console,
             f"In lockstep an iteration takes {format_time(composite.iteration_s)},"
             f" {format_time(composite.work_s)} of it work;"
             f" communication-to-execution ratio {composite.communication_ratio:.3g}. No execution takes less"
-            f" than {format_time(limit_s(loaded, on))}.",
+            f" than {format_time(limit_s(program_file, machine_file))}.",
         )
 
 
@@ -190,39 +190,39 @@ def simulate(
     if picture is not None:
         check_picture_path(picture)
     check_outputs(json, output, picture)
-    loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
-    on = machine.load(platform)
-    prepared = prepare(loaded, on)
-    selected = selected_iterations(trace_iterations)
-    if selected and trace is None:
+    program_file = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
+    machine_file = machine.load(platform)
+    prepared_run = prepare(program_file, machine_file)
+    iterations_range = selected_iterations(trace_iterations)
+    if iterations_range and trace is None:
         raise BadInput("--trace-iterations needs --trace, the folder of the trace")
-    traced = plan(prepared, trace, selected) if trace is not None else None
-    with simulated_beside(loaded, on) as (composite, limit):
-        run = _simulated(prepared, traced)
+    trace_plan = plan(prepared_run, trace, iterations_range) if trace is not None else None
+    with simulated_beside(program_file, machine_file) as (composite, limit):
+        run = _simulated(prepared_run, trace_plan)
     report(run, composite.result(), limit.result(), json=json, output=output, picture=picture)
-    if traced is not None:
-        _print_trace(traced)
+    if trace_plan is not None:
+        _print_trace(trace_plan)
 
 
-def _print_trace(traced: TracedIterations) -> None:
+def _print_trace(trace_plan: TracedIterations) -> None:
     from offbeat.base.units import rounded_size
 
-    iterations = f"iterations {traced.first + 1}-{traced.end}, {rounded_size(traced.size_bytes)}"
-    command = f"offbeat trace summary {shlex.quote(str(traced.directory))}"
-    echo(f"wrote {traced.directory} ({iterations}); see it with: {command}")
+    iterations = f"iterations {trace_plan.first + 1}-{trace_plan.end}, {rounded_size(trace_plan.size_bytes)}"
+    command = f"offbeat trace summary {shlex.quote(str(trace_plan.directory))}"
+    echo(f"wrote {trace_plan.directory} ({iterations}); see it with: {command}")
 
 
-def _simulated(run: Run, traced: TracedIterations | None) -> Simulated:
+def _simulated(run: Run, trace_plan: TracedIterations | None) -> Simulated:
     """Simulate with a progress bar, and write a trace if one is planned."""
     from offbeat.base.progress_bar import ProgressBar
     from offbeat.programs.simulation.simulated_trace import simulate_traced
 
     with ProgressBar(f"simulate {run.program.name} on {run.platform.name}", counts=False) as bar:
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(done_count=done, total=total)
-            bar.print_periodically(f"simulated {100 * done / total:.0f}% of all iterations")
+        def on_progress(count: int, total: int) -> None:
+            bar.update(done_count=count, total=total)
+            bar.print_periodically(f"simulated {100 * count / total:.0f}% of all iterations")
 
-        if traced is None:
+        if trace_plan is None:
             return run.simulate(on_progress)
-        return simulate_traced(run, traced, on_progress)
+        return simulate_traced(run, trace_plan, on_progress)

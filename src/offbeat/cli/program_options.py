@@ -52,8 +52,8 @@ def derived_from(directory: Path, platform: Machine, anchor: str) -> DerivedProg
     trace = open_trace(directory)
     with ProgressBar("reading the iterations", counts=False) as bar:
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(done_count=done, total=total)
-            bar.print_periodically(f"reading the iterations: {done / total:.0%}")
+        def on_progress(count: int, total: int) -> None:
+            bar.update(done_count=count, total=total)
+            bar.print_periodically(f"reading the iterations: {count / total:.0%}")
 
         return derive_program(trace, platform, anchor=anchor, on_progress=on_progress)

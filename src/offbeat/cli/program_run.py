@@ -108,10 +108,10 @@ def run_program(
         hang_after_s=_hang_after_s(hang_after),
         trace=trace,
     )
-    loaded = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
-    with _place(folder) as place:
-        measured, reason = _run(loaded, mpi, settings, place)
-        report(measured, measured.composite, None, json=json, output=output, picture=picture)
+    program_file = load(program).resized(ranks=ranks, iterations=iterations, seed=seed)
+    with _place(folder) as run_folder:
+        times, reason = _run(program_file, mpi, settings, run_folder)
+        report(times, times.composite, None, json=json, output=output, picture=picture)
     if trace is not None:
         echo(f"trace: {trace}; see it with: offbeat trace summary {shlex.quote(str(trace))}")
     if reason:
@@ -131,11 +131,11 @@ def show_times(
     if picture is not None:
         check_picture_path(picture)
     check_outputs(json, output, picture)
-    measured = read(folder)
-    report(measured, measured.composite, None, json=json, output=output, picture=picture)
+    times = read(folder)
+    report(times, times.composite, None, json=json, output=output, picture=picture)
 
 
-def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tuple[Measured, str]:
+def _run(program: Program, mpi: str, settings: RunSettings, run_folder: Path) -> tuple[Measured, str]:
     """Run in the folder."""
     from offbeat.base.progress_bar import ProgressBar
     from offbeat.libraries.installations.build import build_native
@@ -144,16 +144,16 @@ def _run(program: Program, mpi: str, settings: RunSettings, place: Path) -> tupl
 
     installation = choose(mpi)
     with ProgressBar(f"run {program.name} with {installation.version_text}") as bar:
-        launches = prepare(program, installation, settings, place)
+        launches = prepare(program, installation, settings, run_folder)
         build_native(installation, echo=bar.print)
         for warning in launches.warnings:
             bar.print(f"note: {warning}")
 
-        def on_progress(done: int, total: int) -> None:
-            bar.update(done_count=done, total=total)
-            bar.print_periodically(f"ran {done} of {amount(total, 'iteration')}")
+        def on_progress(count: int, total: int) -> None:
+            bar.update(done_count=count, total=total)
+            bar.print_periodically(f"ran {count} of {amount(total, 'iteration')}")
 
-        return run(launches, place, on_progress)
+        return run(launches, run_folder, on_progress)
 
 
 @contextmanager
@@ -161,23 +161,23 @@ def _place(folder: Path | None) -> Iterator[Path]:
     """The folder of a run, or a temporary one, which is kept if complete iterations in it were not shown."""
     from offbeat.programs.execution.times import completed
 
-    place = _created(folder)
+    run_folder = _created(folder)
     is_temporary = folder is None
     try:
-        yield place
+        yield run_folder
     except (SignalExit, OffbeatError) as stop:
-        if completed(place / "rank-0.times"):
+        if completed(run_folder / "rank-0.times"):
             is_temporary = False
-            shown = f"offbeat program times {shlex.quote(str(place))}"
-            kept = f"complete iterations are kept, see them with: {shown}"
+            command_text = f"offbeat program times {shlex.quote(str(run_folder))}"
+            message = f"complete iterations are kept, see them with: {command_text}"
             if isinstance(stop, SignalExit):
-                stop.report_progress(f"; {kept}")
+                stop.report_progress(f"; {message}")
             else:
-                echo(kept)
+                echo(message)
         raise
     finally:
         if is_temporary:
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(run_folder, ignore_errors=True)
 
 
 def _created(folder: Path | None) -> Path:

@@ -139,10 +139,10 @@ def partitioned_figure(
     from offbeat.presentation.reproduction.partitioned_figure import setting
     from offbeat.presentation.reproduction.partitioned_runs import reproduce
 
-    requested = setting(figure, size or [], threads, delay_rate, nodes, mpi)
+    figure_setting = setting(figure, size or [], threads, delay_rate, nodes, mpi)
     directory = output or Path(f"partitioned-figure{figure}")
     with RunProgress() as progress:
-        outcome = reproduce(requested, directory, progress, time_limit(stop_before_limit))
+        outcome = reproduce(figure_setting, directory, progress, time_limit(stop_before_limit))
     _print(outcome, directory)
 
 
@@ -183,8 +183,8 @@ def async_figure(
     from offbeat.presentation.reproduction import lbm_figures, triad_figures
 
     if figure not in triad_figures.FIGURES + lbm_figures.FIGURES:
-        known = ", ".join(triad_figures.FIGURES + lbm_figures.FIGURES)
-        raise BadInput(f"there is no figure {figure}; the simulated ones are {known}")
+        figures_text = ", ".join(triad_figures.FIGURES + lbm_figures.FIGURES)
+        raise BadInput(f"there is no figure {figure}; the simulated ones are {figures_text}")
     reproduce = (triad_figures if figure in triad_figures.FIGURES else lbm_figures).reproduce
     directory = output or Path(f"async-figure{figure}")
     with ProgressBar("simulate the runs of the figure", counts=False) as bar:

@@ -83,9 +83,9 @@ def import_results(
     from offbeat.measurement.results.import_csv import import_csv
 
     columns, settings = _pairs("--column", column or []), _pairs("--setting", setting or [])
-    imported = import_csv(csv, output, columns=columns, settings=settings)
-    print(f"{output}: {amount(imported.cases, 'case')} from {amount(imported.measurements, 'measurement')}")
-    for remark in imported.remarks:
+    outcome = import_csv(csv, output, columns=columns, settings=settings)
+    print(f"{output}: {amount(outcome.cases, 'case')} from {amount(outcome.measurements, 'measurement')}")
+    for remark in outcome.remarks:
         print(f"note: {remark}")
     print(f"Next: offbeat select {shlex.quote(str(output))}")
 

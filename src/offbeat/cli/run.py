@@ -107,13 +107,13 @@ def command(
     options = RunOptions(
         mpi=mpi, isolate=isolate, engine=engine, platform=platform, family=family, executor=executor
     )
-    loaded = options.load(study)
+    loaded_study = options.load(study)
     directory = output or default_directory(study)
     if dry_run:
-        print_dry_run(loaded, mpi, Console(), directory)
+        print_dry_run(loaded_study, mpi, Console(), directory)
         return
     progress = RunProgress(all_notes=all_notes)
-    outcome = run_study(loaded, directory, progress, mpi=mpi, retry=retry, out_of_time=out_of_time)
+    outcome = run_study(loaded_study, directory, progress, mpi=mpi, retry=retry, out_of_time=out_of_time)
     for notice in reliability(read_study(directory)):
         progress.warn(notice.sentence)
     if prints_text(json):

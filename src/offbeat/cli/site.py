@@ -86,20 +86,20 @@ def add_entry(
 
     if weight is not None and not 0 <= weight < float("inf"):
         raise BadInput(f"--weight {weight:g}: write a number of 0 or more, such as the core-hours a month")
-    collected = collect(results, name, weight)
-    outcome, entry = add(_directory(site), collected.entry, keep_weight=weight is None)
-    place = f"{_directory(site) / entry.library_name / entry.name}.jsonl"
-    measured = f"{amount(configuration_count(entry), 'configuration')}, weight {entry.weight:g}"
+    collection = collect(results, name, weight)
+    outcome, entry = add(_directory(site), collection.entry, keep_weight=weight is None)
+    entry_path = f"{_directory(site) / entry.library_name / entry.name}.jsonl"
+    configurations_text = f"{amount(configuration_count(entry), 'configuration')}, weight {entry.weight:g}"
     sentences = {
-        ADDED: f"{place}: added, {measured}",
-        REPLACED: f"{place}: replaced by newer measurements, {measured}",
-        REWEIGHTED: f"{place}: the weight is now {entry.weight:g}",
-        UNCHANGED: f"{place}: nothing changed, these results are there already",
-        OLDER: f"{place}: nothing changed, it has a newer measurement of this study",
+        ADDED: f"{entry_path}: added, {configurations_text}",
+        REPLACED: f"{entry_path}: replaced by newer measurements, {configurations_text}",
+        REWEIGHTED: f"{entry_path}: the weight is now {entry.weight:g}",
+        UNCHANGED: f"{entry_path}: nothing changed, these results are there already",
+        OLDER: f"{entry_path}: nothing changed, it has a newer measurement of this study",
     }
     console = stdout()
     console.print(sentences[outcome], markup=False)
-    print_notes(console, [*collected.notes, *entry.origin.warnings], everything=True)
+    print_notes(console, [*collection.notes, *entry.origin.warnings], everything=True)
 
 
 @app.command("list")
@@ -142,24 +142,27 @@ def show(
 
     content = read_site(_directory(site))
     entry = content.named(name, library) if name else None
-    merged = merge(content, entry.library_name if entry else _only_library(content, library), rule)
+    merge_of_entries = merge(content, entry.library_name if entry else _only_library(content, library), rule)
     tuning_plan: TuningPlan | None
     try:
-        tuning_plan = plan(merged)
+        tuning_plan = plan(merge_of_entries)
     except RunFailed:  # every call is left to the library; the second table says why
         tuning_plan = None
     if entry is not None:
-        merged = _of_entry(merged, entry.name)
+        merge_of_entries = _of_entry(merge_of_entries, entry.name)
     console = Console(highlight=False)
-    console.print(entries_table([entry] if entry else merged.entries))
+    console.print(entries_table([entry] if entry else merge_of_entries.entries))
     print_sentences(console, *(source_lines(entry) if entry else ()))
-    chosen = chosen_by(tuning_plan)
-    for table in (basis_table(merged, chosen), kept_table(merged, chosen)):
+    choice_of_calls = chosen_by(tuning_plan)
+    for table in (
+        basis_table(merge_of_entries, choice_of_calls),
+        kept_table(merge_of_entries, choice_of_calls),
+    ):
         if table.row_count:
             console.print()
             console.print(table)
-    _print_conflicts(console, merged, chosen)
-    notes = [*merged.left_out, *(tuning_plan.notes if tuning_plan else [])]
+    _print_conflicts(console, merge_of_entries, choice_of_calls)
+    notes = [*merge_of_entries.left_out, *(tuning_plan.notes if tuning_plan else [])]
     print_notes(stdout(), notes, everything=all_notes, word="Note")
 
 
@@ -218,28 +221,33 @@ def export(
     check_outputs(json)
     content = read_site(_directory(site))
     library = _version_of(find.choose(mpi)) if mpi else _only_library(content, "", "--mpi PREFIX")
-    merged = merge(content, library, rule)
-    tuning_plan = plan(merged, [kind.value for kind in allowed or []], beyond or EXTENSION)
-    installation = installation_for(tuning_plan, measured_library(merged.results.provenance), mpi)
+    merge_of_entries = merge(content, library, rule)
+    tuning_plan = plan(merge_of_entries, [kind.value for kind in allowed or []], beyond or EXTENSION)
+    installation = installation_for(tuning_plan, measured_library(merge_of_entries.results.provenance), mpi)
     folder = output or content.directory / library / FOLDER
     files = write(tuning_plan, installation, folder, format_version)
     write_manifest(files, rule, installation, folder)
     if prints_text(json):
         console = stdout()
-        names = ", ".join(entry.name for entry in merged.entries)
-        written = f"{amount(len(files.rules), 'rule')}, written for {installation.name} from {names}:"
-        for line in (written, *(f"  {path}" for path in files.files)):
+        names = ", ".join(entry.name for entry in merge_of_entries.entries)
+        heading = f"{amount(len(files.rules), 'rule')}, written for {installation.name} from {names}:"
+        for line in (heading, *(f"  {path}" for path in files.files)):
             console.print(line, markup=False)
-        _print_conflicts(Console(highlight=False), merged, chosen_by(tuning_plan))
+        _print_conflicts(Console(highlight=False), merge_of_entries, chosen_by(tuning_plan))
         print_use(console, files.usage, tuning_plan.extent)
         option = f" --tuning {output}" if output else ""
         console.print(f"Next: offbeat verify {content.directory / library}{option}", markup=False)
         for sentence in files.wrong_result_warnings:
             console.print(f"Warning: {sentence}", markup=False)
-        others = _other_libraries(content, library)
-        notes = [*merged.left_out, *others, *files.notes, *environment_notes(merged.results)]
+        other_libraries = _other_libraries(content, library)
+        notes = [
+            *merge_of_entries.left_out,
+            *other_libraries,
+            *files.notes,
+            *environment_notes(merge_of_entries.results),
+        ]
         print_notes(console, notes, everything=all_notes, word="Note")
-    write_json(json, lambda: export_document(merged, chosen_by(tuning_plan), files.files))
+    write_json(json, lambda: export_document(merge_of_entries, chosen_by(tuning_plan), files.files))
 
 
 @app.command("remove")
@@ -262,10 +270,10 @@ def _directory(option: Path | None) -> Path:
     return option or Path(os.environ.get(VARIABLE) or DEFAULT_DIRECTORY)
 
 
-def _only_library(site: Site, requested: str, option: str = "--library NAME-VERSION") -> str:
+def _only_library(site: Site, name: str, option: str = "--library NAME-VERSION") -> str:
     """The requested library, or the only one; raises :class:`BadInput` if there are several, or none."""
-    if requested or len(site.libraries) == 1:
-        return requested or site.libraries[0]
+    if name or len(site.libraries) == 1:
+        return name or site.libraries[0]
     if not site.libraries:
         raise BadInput(f"{site.directory} has no entries; 'offbeat site add RESULTS' adds one")
     raise BadInput(
@@ -281,26 +289,28 @@ def _version_of(installation: Installation) -> str:
     return library_name({"family": installation.family, "version": installation.version})
 
 
-def _of_entry(merged: Merged, name: str) -> Merged:
+def _of_entry(merge_of_entries: Merged, name: str) -> Merged:
     """What an entry has a part in."""
     from msgspec.structs import replace
 
-    decisions = [one for one in merged.decisions if any(vote.entry == name for vote in one.votes)]
-    return replace(merged, decisions=decisions)
+    decisions = [one for one in merge_of_entries.decisions if any(vote.entry == name for vote in one.votes)]
+    return replace(merge_of_entries, decisions=decisions)
 
 
-def _print_conflicts(console: Console, merged: Merged, chosen: Mapping[Calls, str]) -> None:
+def _print_conflicts(
+    console: Console, merge_of_entries: Merged, choice_of_calls: Mapping[Calls, str]
+) -> None:
     from offbeat.tuning.site.tables import conflict_summary, conflicts_table
 
-    if merged.conflicts:
+    if merge_of_entries.conflicts:
         console.print()
-        console.print(conflicts_table(merged.conflicts, chosen))
-    print_sentences(console, conflict_summary(merged))
+        console.print(conflicts_table(merge_of_entries.conflicts, choice_of_calls))
+    print_sentences(console, conflict_summary(merge_of_entries))
 
 
 def _other_libraries(site: Site, library: str) -> list[str]:
     """A sentence on the entries of other libraries."""
-    others = [f"{one.library_name}/{one.name}" for one in site.entries if one.library_name != library]
-    if not others:
+    entry_names = [f"{one.library_name}/{one.name}" for one in site.entries if one.library_name != library]
+    if not entry_names:
         return []
-    return [f"Not merged, as a tuning file is for one version of one library: {', '.join(others)}."]
+    return [f"Not merged, as a tuning file is for one version of one library: {', '.join(entry_names)}."]

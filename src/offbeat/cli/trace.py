@@ -90,8 +90,8 @@ def _draw(summary: Summary, folder: Path) -> None:
     from offbeat.presentation.pages.trace import delay_figure, drawn_rows
     from offbeat.trace.calls.call_site_stats import file_stem_of
 
-    for place, row in enumerate(drawn_rows(summary, PICTURES), 1):
-        write_pictures(delay_figure(summary, row), folder, f"{place}-{file_stem_of(row)}-delay")
+    for index, row in enumerate(drawn_rows(summary, PICTURES), 1):
+        write_pictures(delay_figure(summary, row), folder, f"{index}-{file_stem_of(row)}-delay")
 
 
 @app.command("report")
@@ -115,9 +115,9 @@ def report_trace(
     trace = open_trace(directory)
     summary = summary_of_trace(trace)
     with ReadProgress("reading arrivals") as progress:
-        sampled = samples(trace, drawn_rows(summary), on_progress=progress.show_records)
+        call_samples = samples(trace, drawn_rows(summary), on_progress=progress.show_records)
     path = output or _beside(directory, ".html")
-    write_page(trace, summary, sampled, path, pictures)
+    write_page(trace, summary, call_samples, path, pictures)
     stdout().print(f"report: {path}", markup=False)
     if pictures is not None:
         stdout().print(f"pictures: {pictures}", markup=False)
@@ -204,13 +204,18 @@ def _print_to_stderr(*lines: str) -> None:
 
 
 def _write_replay(
-    trace: Trace, summary: Summary, row: CallSiteStats, p: int | None, most: int | None, output: Path | None
+    trace: Trace,
+    summary: Summary,
+    row: CallSiteStats,
+    p: int | None,
+    most_calls: int | None,
+    output: Path | None,
 ) -> None:
     from offbeat.model.pattern import replay_file
     from offbeat.presentation.drawing import delays
     from offbeat.trace.patterns import recorded_calls, scale
 
-    replay = recorded_calls(summary, _arrivals(trace, row), most_calls=most)
+    replay = recorded_calls(summary, _arrivals(trace, row), most_calls=most_calls)
     replay = replay if p is None else scale(replay, p)
     _print_to_stderr(delays.replay_summary(replay))
     if output is None:
@@ -220,19 +225,19 @@ def _write_replay(
 
 
 def _patterns(
-    trace: Trace, summary: Summary, row: CallSiteStats, what: str, call: int | None, seed: int
+    trace: Trace, summary: Summary, row: CallSiteStats, statistic: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
     """The requested patterns, and a summary line for each."""
     from offbeat.presentation.drawing import delays
     from offbeat.trace.calls.call_site_stats import is_mixed, mixed_note
     from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
 
-    if call is None and what == "mean":
+    if call is None and statistic == "mean":
         pattern = mean_pattern(summary, row)
-        mixed = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
-        return [pattern], [delays.summary(pattern), *mixed]
+        cautions = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
+        return [pattern], [delays.summary(pattern), *cautions]
     arrivals = _arrivals(trace, row)
-    if call is not None or what == "median":
+    if call is not None or statistic == "median":
         pattern = median_pattern(summary, arrivals) if call is None else call_pattern(summary, arrivals, call)
         return [pattern], [delays.summary(pattern)]
     clusters = cluster_patterns(summary, arrivals, seed=seed)
@@ -287,9 +292,9 @@ def export_trace(
     trace = open_trace(directory)
     path = output or _beside(directory, EXPORTS[to][0])
     with ReadProgress("writing") as progress:
-        written = export(trace, path, to, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
+        paths = export(trace, path, to, ranks=ranks_of(ranks, trace), on_progress=progress.show_records)
     print_notes(stdout(), trace.notes, everything=True)
-    stdout().print(*(f"wrote {one}" for one in written), sep="\n", markup=False)
+    stdout().print(*(f"wrote {one}" for one in paths), sep="\n", markup=False)
 
 
 def _beside(directory: Path, suffix: str) -> Path:

@@ -99,18 +99,18 @@ def command(
     recording.check_command(arguments)
     installation = recording.find_installation(mpi, arguments)
     library = recording.tracer_library(installation, lambda line: console.print(line, markup=False))
-    prepared = recording.prepare(arguments, output, options, installation, library)
-    status = recording.run(prepared)
-    written = len(list(output.glob("*.trace")))
-    if written:
-        ranks = amount(written, "rank")
+    prepared_command = recording.prepare(arguments, output, options, installation, library)
+    status = recording.run(prepared_command)
+    file_count = len(list(output.glob("*.trace")))
+    if file_count:
+        ranks = amount(file_count, "rank")
         message = f"trace: {output} ({ranks}); see it with: offbeat trace summary {shlex.quote(str(output))}"
     else:
         requested_ranks = recording.tracer_variables(options).get(RANKS, "")
         reason = _why_none(status, installation.version_text, requested_ranks)
         message = f"no trace was written to {output}: {reason}"
     console.print(message, markup=False)
-    _end_as(status if written or status else 1)
+    _end_as(status if file_count or status else 1)
 
 
 def _why_none(status: int, library: str, ranks: str) -> str:

@@ -81,15 +81,15 @@ def command(
     pattern = trial.parse_pattern(time)
     if pictures is not None and trace is None:
         raise BadInput("--pictures shows expected and measured times; give a trace with --trace")
-    measured = read_study(results or _only_results())
+    study_results = read_study(results or _only_results())
     installation = find_installation(mpi, arguments)
-    traced = _traced(trace, measured) if trace is not None else None
+    traced_program_of_trial = _traced(trace, study_results) if trace is not None else None
     choices = planned_choices(
-        measured,
+        study_results,
         installation,
         rule,
         include_scenarios=include_scenarios,
-        predicted=traced.predicted() if traced is not None else None,
+        predicted=traced_program_of_trial.predicted() if traced_program_of_trial is not None else None,
     )
     standard_input = kept_standard_input()
     settings = trial.Settings(
@@ -109,28 +109,40 @@ def command(
         console.print(*wording.tried_lines(choices), sep="\n", markup=False)
         print_notes(console, wording.notes(choices), everything=all_notes)
     with trial.Journal(output, settings) as journal:
-        tried = list(write_tuning_files(choices, installation, output / trial.TUNING))
-        reaches = _reaches(tried, traced)
+        choices_with_files = list(write_tuning_files(choices, installation, output / trial.TUNING))
+        reaches = _reaches(choices_with_files, traced_program_of_trial)
         if prints_text(json):
             for name, reach in reaches.items():
                 console.print(f"{name} {reach.sentence}", markup=False)
-            if traced is not None and traced.why_not:
-                console.print(f"note: no prediction from the trace: {traced.why_not}", markup=False)
-        algorithms = {one.name: one.algorithm for one in tried}
-        expected = traced.expected(algorithms) if traced is not None else None
+            if traced_program_of_trial is not None and traced_program_of_trial.why_not:
+                console.print(
+                    f"note: no prediction from the trace: {traced_program_of_trial.why_not}", markup=False
+                )
+        algorithms = {one.name: one.algorithm for one in choices_with_files}
+        prediction = (
+            traced_program_of_trial.expected(algorithms) if traced_program_of_trial is not None else None
+        )
         with TrialProgress() as progress:
-            used = trial.Command(argv=arguments, installation=installation, standard_input=standard_input)
-            run_all(journal, used, tried, rounds, seed, pattern, progress)
-        times_s = times(journal, [one.name for one in tried])
+            trial_command = trial.Command(
+                argv=arguments, installation=installation, standard_input=standard_input
+            )
+            run_all(journal, trial_command, choices_with_files, rounds, seed, pattern, progress)
+        times_s = times(journal, [one.name for one in choices_with_files])
     if prints_text(json):
         without_effect = [name for name, reach in reaches.items() if not reach.acted]
         _report(
-            console, choices, times_s, expected, without_effect, is_wall=pattern is None, all_notes=all_notes
+            console,
+            choices,
+            times_s,
+            prediction,
+            without_effect,
+            is_wall=pattern is None,
+            all_notes=all_notes,
         )
-        _name_verify(console, measured, tried, output)
-    write_json(json, lambda: _document(settings, choices, times_s, expected, reaches))
-    if pictures is not None and expected is not None:
-        _draw(expected, times_s, pictures)
+        _name_verify(console, study_results, choices_with_files, output)
+    write_json(json, lambda: _document(settings, choices, times_s, prediction, reaches))
+    if pictures is not None and prediction is not None:
+        _draw(prediction, times_s, pictures)
 
 
 def _only_results() -> Path:
@@ -155,19 +167,25 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
     from offbeat.tuning.prediction.measured_configuration import measurements
     from offbeat.tuning.prediction.predict import traced_program
 
-    opened = open_trace(trace)
-    return traced_program(opened, summary_of_trace(opened), measurements(results, opened.headers[0].library))
+    program_trace = open_trace(trace)
+    return traced_program(
+        program_trace,
+        summary_of_trace(program_trace),
+        measurements(results, program_trace.headers[0].library),
+    )
 
 
-def _reaches(tried: Sequence[TrialChoice], traced: TracedProgram | None) -> dict[str, AffectedCalls]:
+def _reaches(
+    choices_with_files: Sequence[TrialChoice], traced_program_of_trial: TracedProgram | None
+) -> dict[str, AffectedCalls]:
     """The calls of the trace that each choice's files affect, by the choice's name."""
     from offbeat.tuning.prediction.affected_calls import calls_affected_by_files
 
-    if traced is None:
+    if traced_program_of_trial is None:
         return {}
     return {
-        one.name: calls_affected_by_files(one.tuning, traced.summary)
-        for one in tried
+        one.name: calls_affected_by_files(one.tuning, traced_program_of_trial.summary)
+        for one in choices_with_files
         if one.tuning is not None
     }
 
@@ -176,7 +194,7 @@ def _report(
     console: Console,
     choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
-    expected: Prediction | None,
+    prediction: Prediction | None,
     without_effect: Sequence[str],
     *,
     is_wall: bool,
@@ -185,16 +203,18 @@ def _report(
     from offbeat.tuning.trial import wording
     from offbeat.tuning.trial.comparison import compare
 
-    same = {one.name: one.same_as for one in choices if one.same_as}
+    identical_names = {one.name: one.same_as for one in choices if one.same_as}
     console.print()
-    console.print(wording.time_table(times_s, same).fit(console.width))
+    console.print(wording.time_table(times_s, identical_names).fit(console.width))
     console.print()
-    console.print(*wording.verdict_sentences(compare(times_s), same, without_effect), sep="\n", markup=False)
-    if expected is None:
+    console.print(
+        *wording.verdict_sentences(compare(times_s), identical_names, without_effect), sep="\n", markup=False
+    )
+    if prediction is None:
         return
     console.print()
-    print_notes(console, expected.notes, everything=all_notes)
-    console.print(wording.expectation_table(expected, times_s).fit(console.width))
+    print_notes(console, prediction.notes, everything=all_notes)
+    console.print(wording.expectation_table(prediction, times_s).fit(console.width))
     if is_wall:
         console.print(
             "Measured times are of the whole command, including its start; expected times are from MPI_Init"
@@ -207,7 +227,7 @@ def _document(
     settings: Settings,
     choices: Sequence[TrialChoice],
     times_s: Mapping[str, Sequence[float]],
-    expected: Prediction | None,
+    prediction: Prediction | None,
     reaches: Mapping[str, AffectedCalls],
 ) -> TrialDocument:
     from offbeat.tuning.prediction.document import prediction_document
@@ -221,31 +241,33 @@ def _document(
         affected={name: reach.sentence for name, reach in reaches.items()},
         times_s=times_s,
         verdict=compare(times_s),
-        expected=prediction_document(expected) if expected is not None else None,
+        expected=prediction_document(prediction) if prediction is not None else None,
     )
 
 
-def _name_verify(console: Console, results: Results, tried: Sequence[TrialChoice], output: Path) -> None:
+def _name_verify(
+    console: Console, results: Results, choices_with_files: Sequence[TrialChoice], output: Path
+) -> None:
     """Print the commands that verify the tuning files; impossible for files from simulations."""
     from offbeat.selection.tuning_files.export import is_simulated, measured_library
 
     if is_simulated(measured_library(results.provenance)):
         return
     console.print()
-    for one in tried:
-        if one.tuning is not None:
-            place = one.tuning.files[0].parent
+    for choice in choices_with_files:
+        if choice.tuning is not None:
+            folder = choice.tuning.files[0].parent
             console.print(
-                f"To verify the rules of {one.name}: offbeat verify {shlex.quote(str(results.directory))}"
-                f" --tuning {shlex.quote(str(place))}",
+                f"To verify the rules of {choice.name}: offbeat verify {shlex.quote(str(results.directory))}"
+                f" --tuning {shlex.quote(str(folder))}",
                 markup=False,
             )
 
 
-def _draw(expected: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
+def _draw(prediction: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
     from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
     from offbeat.presentation.pictures.prediction import prediction_figure
     from offbeat.tuning.prediction.measured_configuration import Estimate
 
     actual = {name: Estimate.of_runs(run_times_s) for name, run_times_s in times_s.items() if run_times_s}
-    write_pictures(prediction_figure(expected, actual), folder, PICTURE)
+    write_pictures(prediction_figure(prediction, actual), folder, PICTURE)

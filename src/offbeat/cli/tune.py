@@ -102,7 +102,7 @@ def command(
         print(_job_script(script.value, arguments, options), end="")
         return
     check_outputs(json)
-    requested = request(
+    tuning_request = request(
         arguments,
         trace=trace,
         budget=budget,
@@ -115,18 +115,18 @@ def command(
     )
     console = stdout()
     if dry_run:
-        _describe(console, requested, output)
+        _describe(console, tuning_request, output)
         return
     from offbeat.presentation.pages.tuned_program import write_report  # importing matplotlib is slow
 
     printer = StagePrinter(console if prints_text(json) else None)
-    outcome = tune_program(requested, output, printer, write_report)
+    outcome = tune_program(tuning_request, output, printer, write_report)
     if prints_text(json):
         _report(console, outcome)
         console.print(
             f"The report: {output / REPORT}; everything that was done: {output / LOG}", markup=False
         )
-    write_json(json, lambda: tuning_document(requested.settings, outcome))
+    write_json(json, lambda: tuning_document(tuning_request.settings, outcome))
 
 
 _OF_SCRIPT = (
@@ -145,19 +145,19 @@ def _job_script(scheduler: str, arguments: list[str], options: JobOptions) -> st
         raise BadInput(
             "the number of processes of the command is unknown, and a job needs it: start it with -n"
         )
-    own = sys.argv[1 : len(sys.argv) - len(arguments)]
-    kept, place = [], 0
-    while place < len(own):
-        name, _, value = own[place].partition("=")
+    words = sys.argv[1 : len(sys.argv) - len(arguments)]
+    kept_words, index = [], 0
+    while index < len(words):
+        name, _, value = words[index].partition("=")
         is_of_script = name in _OF_SCRIPT
-        kept += [] if is_of_script else [own[place]]
-        place += 2 if is_of_script and not value else 1
+        kept_words += [] if is_of_script else [words[index]]
+        index += 2 if is_of_script and not value else 1
     folder = Path(os.getcwd())  # noqa: PTH109 - must not resolve symbolic links
-    job = job_of_command([*kept, *arguments], folder, p, options)
+    job = job_of_command([*kept_words, *arguments], folder, p, options)
     return SCHEDULERS[scheduler](job, options)
 
 
-def _describe(console: Console, requested: Request, output: Path) -> None:
+def _describe(console: Console, tuning_request: Request, output: Path) -> None:
     """Print the launches; those after the trace if there is one."""
     from offbeat.trace.recording import tracer_library, variables_for
     from offbeat.trace.summary import summary_of_trace
@@ -165,13 +165,17 @@ def _describe(console: Console, requested: Request, output: Path) -> None:
     from offbeat.tuning.pipeline.dry_run import describe_rest, describe_trace
     from offbeat.tuning.pipeline.stages import matching_trace
 
-    settings, installation = requested.settings, requested.installation
+    settings, installation = tuning_request.settings, tuning_request.installation
     folder = Path(settings.trace) if settings.trace else output / TRACE
     if not settings.trace and not any(folder.glob("*.trace")):
-        describe_trace(requested.program, variables_for(folder, {}, tracer_library(installation)), console)
+        describe_trace(
+            tuning_request.program, variables_for(folder, {}, tracer_library(installation)), console
+        )
         return
     trace = matching_trace(folder, settings.command)
-    describe_rest(trace, summary_of_trace(trace), settings.share, requested.command, installation, console)
+    describe_rest(
+        trace, summary_of_trace(trace), settings.share, tuning_request.command, installation, console
+    )
 
 
 def _report(console: Console, outcome: Outcome) -> None:

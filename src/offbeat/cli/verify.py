@@ -49,19 +49,21 @@ def command(
     from offbeat.tuning.site.merge import results_in_library_folder
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
-    verified = verify_folder(
+    verification = verify_folder(
         lambda: merged([results_in_library_folder(one) or read_study(one) for one in directories]),
         tuning or directories[0] / FOLDER,
         mpi,
     )
     if prints_text(json):
         console = stdout()
-        proofs = verified.proofs.proofs
+        proofs = verification.proofs.proofs
         console.print(table(proofs))
-        lines = [*legend(proofs), *verified.sentences]
+        lines = [*legend(proofs), *verification.sentences]
         if summary is not None:
-            lines.append(f"The file {calls_affected_by_files(verified.manifest.tuning, summary).sentence}.")
+            lines.append(
+                f"The file {calls_affected_by_files(verification.manifest.tuning, summary).sentence}."
+            )
         for sentence in lines:
             console.print(sentence, markup=False)
-    write_json(json, lambda: verified.proofs)
-    verified.raise_if_not_obeyed()
+    write_json(json, lambda: verification.proofs)
+    verification.raise_if_not_obeyed()

@@ -170,7 +170,7 @@ def _results(entry: Entry, directory: Path) -> Results:
 def _row(entry: Entry, number: int) -> dict[str, Any]:
     """A stored time as a row of cases; columns that are not stored are empty."""
     fact = entry.times[number]
-    stored = {name: getattr(fact, name, None) for name in CASES}
+    stored = {name: getattr(fact, name) if name in fact.__struct_fields__ else None for name in CASES}
     return stored | {"case": f"{entry.name}/{number}", "engine": "mpi", "library": entry.library_name}
 
 
