@@ -107,5 +107,5 @@ def results(
     with Store.create(directory, study_toml=TEMPLATE, provenance=provenance) as store:
         store.add_algorithms(known)
         store.add_verdicts(case_verdicts(cases))
-        store.append_rows(cases, b"")
+        store.append_rows(cases, (b"", b""))
     return directory

@@ -94,7 +94,7 @@ def study(
     with Store.create(directory, study_toml=text, provenance=facts) as store:
         store.add_algorithms(algorithms())
         store.add_verdicts([*case_verdicts(cases), *(verdicts or [])])  # the last one of an algorithm counts
-        store.append_rows(cases, b"")
+        store.append_rows(cases, (b"", b""))
     return directory
 
 

@@ -81,7 +81,7 @@ def study(directory: Path, rows: list[dict[str, Any]], known: list[Algorithm] | 
     with Store.create(directory, study_toml=TEMPLATE, provenance={"library": library}) as store:
         store.add_algorithms(known or algorithms("openmpi", "reduce"))
         store.add_verdicts(case_verdicts(rows))
-        store.append_rows(rows, b"")
+        store.append_rows(rows, (b"", b""))
     return directory
 
 
@@ -320,6 +320,6 @@ def test_studies_of_two_libraries_are_not_combined(
     with Store.create(
         tmp_path / "other", study_toml=TEMPLATE, provenance={"library": {"name": "mpich-5.0.2"}}
     ) as store:
-        store.append_rows([row("way1", 4096, 1e-6)], b"")
+        store.append_rows([row("way1", 4096, 1e-6)], (b"", b""))
     assert export(measured, tmp_path / "other", monkeypatch=monkeypatch) == 2
     assert "different libraries, openmpi-5.0.11" in capsys.readouterr().err
