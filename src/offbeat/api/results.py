@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from offbeat.base.errors import BadInput
 from offbeat.measurement.results import read
 from offbeat.measurement.results.export import table
-from offbeat.measurement.results.merge import merged
+from offbeat.measurement.results.merge import merge_studies
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,7 +38,7 @@ class Results(read.Results, kw_only=True, eq=False):
         """
         if not directories:
             raise BadInput("no result directory is given; 'offbeat run' and Study.run write one")
-        together = merged([read.read_study(directory) for directory in directories])
+        together = merge_studies([read.read_study(directory) for directory in directories])
         return cls(**{name: getattr(together, name) for name in together.__struct_fields__})
 
     def table(self, name: str = "cases") -> pl.DataFrame:

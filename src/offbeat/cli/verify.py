@@ -38,7 +38,7 @@ def command(
 
     DIR may also be the folder of a library in a knowledge base of 'offbeat site'.
     """
-    from offbeat.measurement.results.merge import merged
+    from offbeat.measurement.results.merge import merge_studies
     from offbeat.measurement.results.read import read_study
     from offbeat.selection.tuning_files.manifest import FOLDER
     from offbeat.selection.verification.proofs import legend, table
@@ -50,7 +50,7 @@ def command(
 
     summary = summary_of_trace(open_trace(trace)) if trace is not None else None
     verification = verify_folder(
-        lambda: merged([results_in_library_folder(one) or read_study(one) for one in directories]),
+        lambda: merge_studies([results_in_library_folder(one) or read_study(one) for one in directories]),
         tuning or directories[0] / FOLDER,
         mpi,
     )

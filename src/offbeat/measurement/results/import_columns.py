@@ -58,7 +58,7 @@ WORDS = {
 }
 """Columns that hold one of a few words."""
 
-REQUIRED = ("collective", "algorithm", "bytes", "pattern", "last_delay")
+REQUIRED_COLUMNS = ("collective", "algorithm", "bytes", "pattern", "last_delay")
 """Required columns; p, or nodes and ppn, are required as well."""
 
 
@@ -97,16 +97,20 @@ def find_columns(path: Path, header: Sequence[str], requested: Mapping[str, str]
         column = _requested_column(path, titles, column_name, title)
         columns[column.name] = column
     for name in (*TEXTS, *COUNTS, *NUMBERS, *TIMES):
-        if name not in columns and (known := _find(path, titles, name)):
-            columns[name] = known
+        if name not in columns and (candidate := _find(path, titles, name)):
+            columns[name] = candidate
     _check_required(path, titles, columns)
     return columns
 
 
 def _requested_column(path: Path, titles: list[str], column_name: str, title: str) -> Column:
     if column_name not in known_names():
-        near = difflib.get_close_matches(column_name, known_names(), n=1)
-        hint = f"; did you mean {near[0]}?" if near else f"; known are {', '.join(known_names())}"
+        close_matches = difflib.get_close_matches(column_name, known_names(), n=1)
+        hint = (
+            f"; did you mean {close_matches[0]}?"
+            if close_matches
+            else f"; known are {', '.join(known_names())}"
+        )
         raise BadInput(f"--column {column_name}={title}: there is no column {column_name} to give{hint}")
     if title not in titles:
         raise BadInput(
@@ -127,8 +131,10 @@ def _find(path: Path, titles: list[str], name: str) -> Column | None:
         candidates = [(title, "") for title in (name, *ALTERNATIVES.get(name, ()))]
     present = [(title, unit) for title, unit in candidates if title in titles]
     if name in TIMES and len(present) > 1:
-        both = " and ".join(title for title, _ in present)
-        raise BadInput(f"{path}:1: {both} both say the {name}; name one with --column {present[0][0]}=COLUMN")
+        titles_in_file = " and ".join(title for title, _ in present)
+        raise BadInput(
+            f"{path}:1: {titles_in_file} both say the {name}; name one with --column {present[0][0]}=COLUMN"
+        )
     if not present:
         return None
     title, unit = present[0]
@@ -144,7 +150,7 @@ def _index_of(path: Path, titles: list[str], title: str) -> int:
 
 
 def _check_required(path: Path, titles: list[str], columns: Mapping[str, Column]) -> None:
-    for name in REQUIRED:
+    for name in REQUIRED_COLUMNS:
         if name not in columns:
             column_name = f"{name}_ms" if name in TIMES else name
             raise BadInput(

@@ -125,14 +125,14 @@ def _stated_columns(imported: ImportedCase) -> dict[str, object]:
 
 def _computed_columns(imported: ImportedCase) -> dict[str, object]:
     """The delays and counts computed from the rows of an imported case; none if it was quarantined."""
-    measured = bool(imported.last_delay_s)
+    has_times = bool(imported.last_delay_s)
     totals_s = np.array([np.nan if total is None else total for total in imported.total_delay_s])
-    computed = _blocks(imported, totals_s).columns() if measured else Blocks().columns()
+    block_columns = _blocks(imported, totals_s).columns() if has_times else Blocks().columns()
     is_unknown = np.isnan(totals_s).any() if imported.is_replay else np.isnan(totals_s).all()
-    return computed | {
-        "blocks": len(set(imported.blocks)) if measured else imported.values.get("blocks", 0),
-        "invalid": 0 if measured else imported.values.get("invalid", 0),
-        "total_delay_s": None if is_unknown else computed["total_delay_s"],
+    return block_columns | {
+        "blocks": len(set(imported.blocks)) if has_times else imported.values.get("blocks", 0),
+        "invalid": 0 if has_times else imported.values.get("invalid", 0),
+        "total_delay_s": None if is_unknown else block_columns["total_delay_s"],
     }
 
 
@@ -193,14 +193,14 @@ def _study(csv: Path, table: ImportedTable) -> str:
         }
         for name in dict.fromkeys(case.collective for case in cases)
     ]
-    labels = dict.fromkeys(case.shape for case in cases if case.skew_policy != REPLAY)
-    replays = dict.fromkeys(case.shape for case in cases if case.skew_policy == REPLAY)
-    placed = {(case.nodes, case.ppn) for case in cases} - {(0, 0)}
+    labels = dict.fromkeys(case.shape for case in cases if case.skew_policy != REPLAY.key)
+    replays = dict.fromkeys(case.shape for case in cases if case.skew_policy == REPLAY.key)
+    placements = {(case.nodes, case.ppn) for case in cases} - {(0, 0)}
     processes = {"p": sorted({case.p for case in cases})}
-    if placed:
+    if placements:
         processes = {
-            "nodes": sorted({nodes for nodes, _ in placed}),
-            "ppn": sorted({ppn for _, ppn in placed}),
+            "nodes": sorted({nodes for nodes, _ in placements}),
+            "ppn": sorted({ppn for _, ppn in placements}),
         }
     study = {
         "name": csv.stem,

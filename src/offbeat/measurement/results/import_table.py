@@ -96,14 +96,14 @@ def read_table(path: Path, requested: Mapping[str, str], templates: Mapping[str,
     table.cases = list(cases.values())
     for imported in table.cases:
         imported.blocks = (
-            _numbered(imported.blocks) if len(imported.blocks) == len(imported.last_delay_s) else []
+            _number_blocks(imported.blocks) if len(imported.blocks) == len(imported.last_delay_s) else []
         )
     if not table.cases:
         raise BadInput(f"{path}: no row is a measurement; each needs a pattern and a last delay")
     return table
 
 
-def _numbered(blocks: list[int]) -> list[int]:
+def _number_blocks(blocks: list[int]) -> list[int]:
     number = {block: position for position, block in enumerate(dict.fromkeys(blocks))}
     return [number[block] for block in blocks]
 
@@ -227,8 +227,8 @@ def _case(where: str, values: Mapping[str, Value]) -> Case:
 
 def _label(text: str) -> str:
     """The label of a pattern; shapes may be spelled differently: ``No-delay``."""
-    folded = re.sub(r"[\s-]+", "_", text.lower())
-    return folded if folded in SHAPES else text
+    shape_name = re.sub(r"[\s-]+", "_", text.lower())
+    return shape_name if shape_name in SHAPES else text
 
 
 def _skew(shape: str, values: Mapping[str, Value]) -> tuple[SkewPolicy, float]:
@@ -259,8 +259,8 @@ def _operation(where: str, text: str, partitions: int, threads: int) -> str:
     """The name of an operation; raises BadInput if it cannot have so many partitions or threads."""
     name = text.lower().removeprefix("mpi_")
     if name not in (*COLLECTIVES, PARTITIONED_SEND):
-        near = difflib.get_close_matches(name, COLLECTIVES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(COLLECTIVES)}"
+        close_matches = difflib.get_close_matches(name, COLLECTIVES, n=1)
+        hint = f"did you mean {close_matches[0]}?" if close_matches else f"known are {', '.join(COLLECTIVES)}"
         raise BadInput(f"{where}: there is no collective {text!r}; {hint}")
     if fault := _part_fault(name, partitions, threads):
         raise BadInput(f"{where}: {fault}")

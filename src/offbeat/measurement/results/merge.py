@@ -14,17 +14,17 @@ from offbeat.measurement.results.read import Results, latest
 from offbeat.model.study.case import CONFIGURATION
 
 
-def merged(studies: Sequence[Results]) -> Results:
+def merge_studies(studies: Sequence[Results]) -> Results:
     """The results of all studies together; those of the first one supply the directory and the study.
 
     Raises :class:`BadInput` for studies of different libraries or with different variables of the processes,
     and for a configuration that several of them measured.
     """
-    first, *others = studies
-    for other in others:
-        _refuse_other_launches(first, other)
+    first, *other_studies = studies
+    for study in other_studies:
+        _refuse_other_launches(first, study)
     _refuse_overlaps(studies)
-    if not others:
+    if not other_studies:
         return first
     return structs.replace(
         first,
@@ -39,23 +39,24 @@ def merged(studies: Sequence[Results]) -> Results:
 
 
 def _plan(plans: Sequence[Plan | None]) -> Plan | None:
-    known = [plan for plan in plans if plan is not None]
-    if len(known) < len(plans):
+    present_plans = [plan for plan in plans if plan is not None]
+    if len(present_plans) < len(plans):
         return None
     return Plan(
-        total=sum(plan.total for plan in known), cases=[case for plan in known for case in plan.cases]
+        total=sum(plan.total for plan in present_plans),
+        cases=[case for plan in present_plans for case in plan.cases],
     )
 
 
-def _refuse_other_launches(first: Results, other: Results) -> None:
-    for what, one, two in (
-        ("libraries", _library(first), _library(other)),
-        ("variables of the processes ([mpi.environment])", _environment(first), _environment(other)),
+def _refuse_other_launches(first: Results, other_study: Results) -> None:
+    for aspect, first_value, other_value in (
+        ("libraries", _library(first), _library(other_study)),
+        ("variables of the processes ([mpi.environment])", _environment(first), _environment(other_study)),
     ):
-        if one != two:
+        if first_value != other_value:
             raise BadInput(
-                f"{first.directory} and {other.directory} were measured with different {what},"
-                f" {one or 'none'} and {two or 'none'}: one tuning file cannot hold"
+                f"{first.directory} and {other_study.directory} were measured with different {aspect},"
+                f" {first_value or 'none'} and {other_value or 'none'}: one tuning file cannot hold"
                 " both; export them into two folders"
             )
 
@@ -75,14 +76,14 @@ def _environment(results: Results) -> object:
 def _refuse_overlaps(studies: Sequence[Results]) -> None:
     """Raise :class:`BadInput` for a configuration of several studies."""
     owner: dict[tuple[object, ...], Results] = {}
-    for one in studies:
-        for row in one.cases.select(CONFIGURATION).unique(maintain_order=True).iter_rows(named=True):
+    for study in studies:
+        for row in study.cases.select(CONFIGURATION).unique(maintain_order=True).iter_rows(named=True):
             configuration = tuple(row.values())
-            other = owner.setdefault(configuration, one)
-            if other is not one:
+            earlier = owner.setdefault(configuration, study)
+            if earlier is not study:
                 size = f" of {format_size(row['bytes'])}" if row["bytes"] else ""
                 raise BadInput(
-                    f"{other.directory} and {one.directory} both measured {row['collective']}{size} on"
-                    f" p = {row['p']}: give one of them, or measure further sizes in the first one (a study"
-                    " can grow)"
+                    f"{earlier.directory} and {study.directory} both measured {row['collective']}{size}"
+                    f" on p = {row['p']}: give one of them, or measure further sizes in the first one"
+                    " (a study can grow)"
                 )

@@ -33,23 +33,23 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     def not_measured(self, cases: pl.DataFrame) -> dict[ConfigurationKey, list[tuple[str, str]]]:
         """Configuration → its (algorithm, pattern) pairs without a row in ``cases``, if there are any."""
-        measured: dict[ConfigurationKey, set[tuple[str, str]]] = {}
+        measured_pairs: dict[ConfigurationKey, set[tuple[str, str]]] = {}
         for *configuration, algorithm, pattern in cases.select(
             *CONFIGURATION, "algorithm", "pattern"
         ).iter_rows():
-            measured.setdefault(tuple(configuration), set()).add((algorithm, pattern))
-        missing: dict[ConfigurationKey, list[tuple[str, str]]] = {}
-        for planned in self.cases:
-            present = measured.get(configuration_key(planned), set())
+            measured_pairs.setdefault(tuple(configuration), set()).add((algorithm, pattern))
+        missing_pairs: dict[ConfigurationKey, list[tuple[str, str]]] = {}
+        for planned_cases in self.cases:
+            present = measured_pairs.get(configuration_key(planned_cases), set())
             absent = [
                 (algorithm, pattern)
-                for algorithm in planned.algorithms
-                for pattern in planned.patterns
+                for algorithm in planned_cases.algorithms
+                for pattern in planned_cases.patterns
                 if (algorithm, pattern) not in present
             ]
             if absent:
-                missing.setdefault(configuration_key(planned), []).extend(absent)
-        return missing
+                missing_pairs.setdefault(configuration_key(planned_cases), []).extend(absent)
+        return missing_pairs
 
 
 def plan_of(cases: Iterable[Case]) -> Plan:
@@ -59,17 +59,17 @@ def plan_of(cases: Iterable[Case]) -> Plan:
     for case in cases:
         patterns.setdefault((configuration_key(case), case.algorithm), []).append(case.pattern)
         total += 1
-    grouped: dict[tuple[ConfigurationKey, tuple[str, ...]], list[str]] = {}
+    names_by_patterns: dict[tuple[ConfigurationKey, tuple[str, ...]], list[str]] = {}
     for (configuration, algorithm), labels in patterns.items():
-        grouped.setdefault((configuration, tuple(labels)), []).append(algorithm)
-    planned = [
+        names_by_patterns.setdefault((configuration, tuple(labels)), []).append(algorithm)
+    planned_cases = [
         msgspec.convert(
             dict(zip(CONFIGURATION, configuration, strict=True)) | {"algorithms": names, "patterns": labels},
             PlannedCases,
         )
-        for (configuration, labels), names in grouped.items()
+        for (configuration, labels), names in names_by_patterns.items()
     ]
-    return Plan(total=total, cases=planned)
+    return Plan(total=total, cases=planned_cases)
 
 
 def read_plan(directory: Path) -> Plan | None:

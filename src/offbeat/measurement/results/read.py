@@ -57,11 +57,11 @@ class Results(Struct, kw_only=True, eq=False):
 
         Cases with damaged times are left out, and a note about them is added to ``notes``.
         """
-        counted = self.cases.select("case", "repetitions", "invalid", "p", COMMUNICATORS, PARTITIONS)
-        rows = max_rows(counted.iter_rows(named=True), ranks=True)
-        counting = committed(counted.iter_rows(named=True))
+        count_columns = self.cases.select("case", "repetitions", "invalid", "p", COMMUNICATORS, PARTITIONS)
+        rows = max_rows(count_columns.iter_rows(named=True), ranks=True)
+        committed_counts = committed(count_columns.iter_rows(named=True))
         read_rows, damaged_records = sample_files.read_samples(self.directory, layout.RANKS, rows)
-        frame = committed_rows(read_rows, counting)
+        frame = committed_rows(read_rows, committed_counts)
         sums = row_checksums(frame)
         bad = []
         for row in self.cases.iter_rows(named=True):
@@ -80,33 +80,33 @@ def read_study(path: str | PathLike[str]) -> Results:
     directory = Path(path)
     provenance = layout.read_provenance(directory)
     study = _read_toml(directory / layout.STUDY)
-    recorded = read_recorded(directory)
+    recorded_cases = read_recorded(directory)
     algorithms = read_checked_lines(directory / layout.ALGORITHMS, Algorithm)
     verdicts = read_checked_lines(directory / layout.VERDICTS, Verdict)
-    known, without_algorithm = _with_algorithms(verdicts.items, algorithms.items)
+    known_verdicts, without_algorithm = _with_algorithms(verdicts.items, algorithms.items)
     rows, without_verdict = _with_verdicts(
-        recorded.rows,
-        known,
+        recorded_cases.rows,
+        known_verdicts,
         is_complete=not (algorithms.items or verdicts.damaged_lines or without_algorithm),
     )
     cases = pl.DataFrame([{name: row[name] for name in CASES} for row in rows], schema=polars_schema(CASES))
-    damaged = [
+    damaged_records = [
         DamagedRecord(f"{name}:{bad.number}", bad.reason)
         for name, lines in ((layout.ALGORITHMS, algorithms), (layout.VERDICTS, verdicts))
         for bad in lines.damaged_lines
     ]
-    damaged += [*without_algorithm, *without_verdict]
-    notes = recorded.notes(directory)
-    if damaged:
-        notes.append(damage_note(damaged, directory))
+    damaged_records += [*without_algorithm, *without_verdict]
+    notes = recorded_cases.notes(directory)
+    if damaged_records:
+        notes.append(damage_note(damaged_records, directory))
     return Results(
         directory=directory,
         study=study,
         provenance=provenance,
         cases=cases,
-        repetitions=committed_rows(recorded.repetitions, committed(rows)),
+        repetitions=committed_rows(recorded_cases.repetitions, committed(rows)),
         algorithms=latest(algorithms.items),
-        verdicts=latest(known),
+        verdicts=latest(known_verdicts),
         notes=notes,
         plan=read_plan(directory),
         checksums={row["case"]: stated_sums(row) for row in rows},
@@ -119,9 +119,11 @@ def _with_algorithms(
     """The verdicts on algorithms that are recorded, and a damaged record for each other algorithm."""
     names = {(one.collective, one.name) for one in algorithms}
     valid = [one for one in verdicts if (one.collective, one.algorithm) in names]
-    missing = {(one.collective, one.algorithm) for one in verdicts} - names
+    missing_algorithms = {(one.collective, one.algorithm) for one in verdicts} - names
     reason = f"its line in {layout.ALGORITHMS} is missing"
-    return valid, [DamagedRecord(f"{collective}, {name}", reason) for collective, name in sorted(missing)]
+    return valid, [
+        DamagedRecord(f"{collective}, {name}", reason) for collective, name in sorted(missing_algorithms)
+    ]
 
 
 def _with_verdicts(
@@ -133,10 +135,10 @@ def _with_verdicts(
     """
     if is_complete:
         return rows, []
-    known = {key(verdict) for verdict in verdicts}
+    verdict_keys = {key(verdict) for verdict in verdicts}
     valid, damaged_records = [], []
     for row in rows:
-        if (row["collective"], row["algorithm"], row["p"], row["bytes"]) in known:
+        if (row["collective"], row["algorithm"], row["p"], row["bytes"]) in verdict_keys:
             valid.append(row)
         else:
             damaged_records.append(DamagedRecord(describe_case(row), "its verdict is damaged or missing"))

@@ -42,7 +42,7 @@ checksums of the samples."""
 SPARE_ROWS = 1_000_000
 """How many more rows a table may have than the lines of cases state: those of damaged lines."""
 
-_MOST_NAMED = 5
+_NAMED_RECORDS = 5
 """The most damaged records that a note names."""
 
 
@@ -72,22 +72,22 @@ class Recorded(Struct, kw_only=True, eq=False):
         return notes
 
 
-def damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
+def damage_note(damaged_records: Sequence[DamagedRecord], directory: Path) -> str:
     """A note on damaged records: their number, the first of them, and the remedy."""
-    are = "is" if len(damaged) == 1 else "are"
+    are = "is" if len(damaged_records) == 1 else "are"
     return (
-        f"{amount(len(damaged), 'damaged record')} in {directory} {are} left out:"
-        f" {format_list(damaged, _MOST_NAMED, '; ')}. 'offbeat run' with the study measures again what they"
-        " held"
+        f"{amount(len(damaged_records), 'damaged record')} in {directory} {are} left out:"
+        f" {format_list(damaged_records, _NAMED_RECORDS, '; ')}. 'offbeat run' with the study measures again"
+        " what they held"
     )
 
 
-def moved_damage_note(damaged: Sequence[DamagedRecord], directory: Path) -> str:
+def moved_damage_note(damaged_records: Sequence[DamagedRecord], directory: Path) -> str:
     """A note on damaged records that a run has moved away."""
-    are = "is" if len(damaged) == 1 else "are"
+    are = "is" if len(damaged_records) == 1 else "are"
     return (
-        f"{amount(len(damaged), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
-        f" what they held is measured again: {format_list(damaged, _MOST_NAMED, '; ')}"
+        f"{amount(len(damaged_records), 'damaged record')} {are} moved to {directory / layout.DAMAGED}, and"
+        f" what they held is measured again: {format_list(damaged_records, _NAMED_RECORDS, '; ')}"
     )
 
 
@@ -96,7 +96,7 @@ def read_recorded(directory: Path) -> Recorded:
     # Cases are read before samples: an active run writes the samples of a case before its line.
     lines = read_checked_lines(directory / layout.CASES, CASE_LINE)
     damaged = [
-        DamagedRecord(f"{layout.CASES}:{bad.number}{_named(bad.content)}", bad.reason)
+        DamagedRecord(f"{layout.CASES}:{bad.number}{_name_of_line(bad.content)}", bad.reason)
         for bad in lines.damaged_lines
     ]
     latest: dict[str, dict[str, Any]] = {}
@@ -129,7 +129,7 @@ def read_blocks(directory: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str,
     return {
         row["case"]: Blocks(
             tuple(
-                _read_block(by_case.get((row["case"],), valid.clear()), number)
+                _block_of_rows(by_case.get((row["case"],), valid.clear()), number)
                 for number in range(row["blocks"])
             ),
             overshoot_s=row["overshoot_s"] or 0.0,
@@ -139,7 +139,7 @@ def read_blocks(directory: Path, rows: Sequence[Mapping[str, Any]]) -> dict[str,
     }
 
 
-def _read_block(repetitions: pl.DataFrame, number: int) -> Block:
+def _block_of_rows(repetitions: pl.DataFrame, number: int) -> Block:
     """A block of a case, from the repetitions of the case."""
     of_block = repetitions.filter(pl.col("block") == number)
     valid = of_block.filter("valid")
@@ -158,12 +158,12 @@ def committed(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 def max_rows(rows: Any, ranks: bool = False) -> int:
     """The most rows that the table of repetitions (or of ranks) can have beside these cases."""
-    stated = sum(
+    row_count = sum(
         (row["repetitions"] + row["invalid"])
         * (row["p"] * row[COMMUNICATORS] * row[PARTITIONS] if ranks else 1)
         for row in rows
     )
-    return int(stated) + SPARE_ROWS
+    return int(row_count) + SPARE_ROWS
 
 
 def sums_text(repetitions: int, ranks: int) -> str:
@@ -180,7 +180,7 @@ def stated_sums(row: Mapping[str, Any]) -> tuple[int, int]:
         return -1, -1
 
 
-def _named(line: bytes) -> str:
+def _name_of_line(line: bytes) -> str:
     """The case of a damaged line, if it can still be decoded."""
     try:
         row = decode_json(line)

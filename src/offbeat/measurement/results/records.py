@@ -22,7 +22,7 @@ _CHUNK_BYTES = 2**20
 _MAX_WASTED_HASHING = 4
 """Limit on bytes that are hashed for damaged records, as a multiple of the file size."""
 
-_TRUNCATED = "it is cut off"
+_TRUNCATION = "it is cut off"
 
 
 class Record(NamedTuple):
@@ -65,7 +65,7 @@ def read_records(path: Path) -> Iterator[Record]:
             record, end = file.record(start)
             if record.content is None:
                 end = file.next_valid(start + 1)
-                if end == file.size and record.reason == _TRUNCATED:
+                if end == file.size and record.reason == _TRUNCATION:
                     return
             yield record
             start = end
@@ -89,7 +89,7 @@ class _File:
         size = int.from_bytes(length, "little")
         end = start + _HEAD_BYTES + size
         if len(head) < _HEAD_BYTES or end > self.size:
-            return Record(start, None, _TRUNCATED), start
+            return Record(start, None, _TRUNCATION), start
         if size > self._limit:
             return Record(start, None, f"its {size} bytes are more than the limit"), start
         content = os.pread(self._descriptor, size, start + _HEAD_BYTES)
@@ -110,9 +110,9 @@ class _File:
         """Offset of the next magic number; the end of the file if there is none."""
         while start < self.size:
             chunk = os.pread(self._descriptor, min(_CHUNK_BYTES, self.size - start), start)
-            place = chunk.find(MAGIC)
-            if place >= 0:
-                return start + place
+            offset = chunk.find(MAGIC)
+            if offset >= 0:
+                return start + offset
             if len(chunk) < len(MAGIC):
                 break
             start += len(chunk) - len(MAGIC) + 1

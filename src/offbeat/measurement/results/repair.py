@@ -39,27 +39,27 @@ def repair_cases(directory: Path) -> tuple[list[dict[str, Any]], list[DamagedRec
     Raises OSError, RunFailed and BadInput.
     """
     for folder in FOLDERS:
-        for unfinished in (directory / folder).glob("*" + durable.TEMPORARY_SUFFIX):
-            unfinished.unlink()
-    recorded = read_recorded(directory)
-    _keep(directory, layout.CASES, recorded.lines, recorded.rows)
-    valid, damaged_records = _with_valid_ranks(directory, recorded.rows)
-    if len(valid) < len(recorded.rows):
+        for temporary_file in (directory / folder).glob("*" + durable.TEMPORARY_SUFFIX):
+            temporary_file.unlink()
+    recorded_cases = read_recorded(directory)
+    _keep(directory, layout.CASES, recorded_cases.lines, recorded_cases.rows)
+    valid, damaged_records = _with_valid_ranks(directory, recorded_cases.rows)
+    if len(valid) < len(recorded_cases.rows):
         durable.write_durably(directory / layout.CASES, encode_lines(valid))
-    damaged = [*recorded.damaged, *damaged_records]
-    _join_samples(directory, committed(valid), keep_copies=bool(damaged))
-    return valid, damaged
+    all_damage = [*recorded_cases.damaged, *damaged_records]
+    _join_samples(directory, committed(valid), keep_copies=bool(all_damage))
+    return valid, all_damage
 
 
 def _keep(directory: Path, name: str, lines: Lines, items: list[Any]) -> None:
     """Make a file hold exactly these of its lines' items, and move its damaged lines away."""
     if lines.damaged_lines:
         (directory / layout.DAMAGED).mkdir(exist_ok=True)
-        damaged = AppendFile(directory / layout.DAMAGED / name)
+        damage_file = AppendFile(directory / layout.DAMAGED / name)
         try:
-            damaged.append(b"".join(line.content + b"\n" for line in lines.damaged_lines))
+            damage_file.append(b"".join(line.content + b"\n" for line in lines.damaged_lines))
         finally:
-            damaged.close()
+            damage_file.close()
     if len(items) < len(lines.items) or lines.damaged_lines:
         durable.write_durably(directory / name, encode_lines(items))
     else:

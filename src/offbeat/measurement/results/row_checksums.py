@@ -22,23 +22,23 @@ def row_checksums(frame: pl.DataFrame) -> dict[str, int]:
     """
     if frame.is_empty():
         return {}
-    mixed = np.full(frame.height, 0x9E3779B97F4A7C15, dtype=np.uint64)
+    bits = np.full(frame.height, 0x9E3779B97F4A7C15, dtype=np.uint64)
     for name in frame.columns:
         if name == PARTITION:  # the sums of rows without this column, which is 0 then, stay what they were
             partition = _bits(frame[name])
-            mixed = np.where(partition == 0, mixed, _mix(mixed ^ partition))
+            bits = np.where(partition == 0, bits, _mix(bits ^ partition))
         elif name != "case":
-            mixed = _mix(mixed ^ _bits(frame[name]))
+            bits = _mix(bits ^ _bits(frame[name]))
     cases, _, starts = _runs(frame)
     sums: dict[str, int] = {}
-    for case, value in zip(cases, np.add.reduceat(mixed, starts).tolist(), strict=True):
+    for case, value in zip(cases, np.add.reduceat(bits, starts).tolist(), strict=True):
         sums[case] = (sums.get(case, 0) + value) & _MASK
     return sums
 
 
-def add_checksums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def add_checksums(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
     """The checksums of two pieces of one table, added."""
-    return dict(one) | {case: (one.get(case, 0) + value) & _MASK for case, value in other.items()}
+    return dict(first) | {case: (first.get(case, 0) + value) & _MASK for case, value in second.items()}
 
 
 def _bits(column: pl.Series) -> NDArray[np.uint64]:

@@ -57,8 +57,8 @@ def encode(blocks: Sequence[tuple[str, int, Samples]]) -> Records:
     A block is (id of its case, number of repetitions of that case before it, samples). Successive blocks of
     the same processes and partitions share a record; blocks without repetitions have none.
     """
-    measured = [block for block in blocks if len(block[2].arrivals_s)]
-    by_shape = groupby(measured, key=lambda block: (block[2].arrivals_s.shape[1:], block[2].layout))
+    measured_blocks = [block for block in blocks if len(block[2].arrivals_s)]
+    by_shape = groupby(measured_blocks, key=lambda block: (block[2].arrivals_s.shape[1:], block[2].layout))
     pieces = [_encode_same_shape(list(group)) for _, group in by_shape]
     return Records(*(b"".join(parts) for parts in zip(*pieces, strict=True)))
 
@@ -244,44 +244,44 @@ def read_samples(directory: Path, folder: str, max_rows: int) -> tuple[pl.DataFr
 
 def join_records(path: Path, folder: str, committed: Mapping[str, int]) -> None:
     """Replace a file by one with its committed rows in few large records. Raises OSError."""
-    unfinished = path.with_name(path.name + durable.TEMPORARY_SUFFIX)
+    temporary_file = path.with_name(path.name + durable.TEMPORARY_SUFFIX)
     try:
-        unfinished.unlink(missing_ok=True)
-        with unfinished.open("xb") as file:
+        temporary_file.unlink(missing_ok=True)
+        with temporary_file.open("xb") as file:
             tables = (committed_rows(table, committed) for table in read_tables(path, folder, []))
-            for table in _joined(tables):
+            for table in _join_tables(tables):
                 file.write(encode_record(_table_bytes(table)))
             file.flush()
             os.fsync(file.fileno())
-        durable.publish(unfinished, path)
+        durable.publish(temporary_file, path)
     except OSError:
-        unfinished.unlink(missing_ok=True)
+        temporary_file.unlink(missing_ok=True)
         raise
 
 
-def _joined(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
+def _join_tables(tables: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """Tables joined until they have _RECORD_BYTES, which bounds the memory that joining needs."""
-    waiting: list[pl.DataFrame] = []
+    pending_tables: list[pl.DataFrame] = []
     size_bytes = 0
     for table in tables:
         if table.height:
-            waiting.append(table)
+            pending_tables.append(table)
             size_bytes += int(table.estimated_size())
         if size_bytes >= _RECORD_BYTES:
-            yield pl.concat(waiting, rechunk=True)
-            waiting, size_bytes = [], 0
-    if waiting:
-        yield pl.concat(waiting, rechunk=True)
+            yield pl.concat(pending_tables, rechunk=True)
+            pending_tables, size_bytes = [], 0
+    if pending_tables:
+        yield pl.concat(pending_tables, rechunk=True)
 
 
 def sample_files(directory: Path, folder: str) -> list[Path]:
     """The sessions' files in a folder by number; none if there is no folder."""
-    return [path for _, path in sorted(_numbered(directory / folder))]
+    return [path for _, path in sorted(_session_files(directory / folder))]
 
 
-def _numbered(folder: Path) -> list[tuple[int, Path]]:
-    numbered = [(file.stem.rpartition("-")[2], file) for file in folder.glob("session-*.records")]
-    return [(int(number), file) for number, file in numbered if number.isdecimal()]
+def _session_files(folder: Path) -> list[tuple[int, Path]]:
+    numbers_and_files = [(file.stem.rpartition("-")[2], file) for file in folder.glob("session-*.records")]
+    return [(int(number), file) for number, file in numbers_and_files if number.isdecimal()]
 
 
 class SessionFiles:
@@ -330,7 +330,7 @@ class SessionFiles:
                 raise durable.disk_failure(file.path, error) from error
 
     def _open(self) -> None:
-        numbers = [number for folder in FOLDERS for number, _ in _numbered(self._directory / folder)]
+        numbers = [number for folder in FOLDERS for number, _ in _session_files(self._directory / folder)]
         name = f"session-{max(numbers, default=0) + 1:04d}.records"
         for folder in FOLDERS:
             path = self._directory / folder / name

@@ -28,13 +28,13 @@ def median_interval(values: ArrayLike, confidence: float = 0.95) -> tuple[float,
     distribution allows for the confidence. With five values or fewer no interval reaches 95%; the
     result is then the range of the values. One value x gives (x, x), no value (NaN, NaN).
     """
-    ordered = np.sort(np.asarray(values, dtype=np.float64))
-    if len(ordered) == 0:
+    sorted_values = np.sort(np.asarray(values, dtype=np.float64))
+    if len(sorted_values) == 0:
         return float("nan"), float("nan")
-    if len(ordered) == 1:
-        return float(ordered[0]), float(ordered[0])
-    k = _order(len(ordered), confidence)
-    return float(ordered[k - 1]), float(ordered[-k])
+    if len(sorted_values) == 1:
+        return float(sorted_values[0]), float(sorted_values[0])
+    k = _order(len(sorted_values), confidence)
+    return float(sorted_values[k - 1]), float(sorted_values[-k])
 
 
 @lru_cache(maxsize=4096)
@@ -42,8 +42,8 @@ def _order(count: int, confidence: float) -> int:
     """The largest k with P(fewer than k values below the median) ≤ (1 − confidence) / 2; 1 at least."""
     from scipy.special import bdtr  # loads slowly, and single values do not need it
 
-    below = bdtr(np.arange(count + 1), count, 0.5)  # P(at most k values are below the median)
-    return max(int(np.searchsorted(below, (1.0 - confidence) / 2.0)), 1)
+    probabilities = bdtr(np.arange(count + 1), count, 0.5)  # P(at most k values are below the median)
+    return max(int(np.searchsorted(probabilities, (1.0 - confidence) / 2.0)), 1)
 
 
 def mean_over_calls(values: ArrayLike, calls: NDArray[np.int64]) -> float:
@@ -63,8 +63,8 @@ def mean_interval(
     """
     if np.size(values) == 0:
         return float("nan"), float("nan")
-    drawn = resampled_means(values, calls, RESAMPLES, np.random.default_rng(1))
-    low, high = np.quantile(drawn, ((1 - confidence) / 2, (1 + confidence) / 2))
+    means = resampled_means(values, calls, RESAMPLES, np.random.default_rng(1))
+    low, high = np.quantile(means, ((1 - confidence) / 2, (1 + confidence) / 2))
     mean = mean_over_calls(values, calls)
     return min(float(low), mean), max(float(high), mean)
 
@@ -85,15 +85,15 @@ def resampled_means(
             for rows in _chunk_rows(resamples, count)
         ]
         return np.concatenate(parts)
-    off = np.zeros(resamples)
+    deviations = np.zeros(resamples)
     for size in np.unique(by_number.counts):
-        of = np.flatnonzero(by_number.counts == size)
-        samples = by_number.ordered[by_number.first[of, np.newaxis] + np.arange(size)]
+        group = np.flatnonzero(by_number.counts == size)
+        samples = by_number.ordered[by_number.first[group, np.newaxis] + np.arange(size)]
         # n repetitions scatter less around their own median than around the true one, by (n - 1) / n
-        off += np.sqrt(size / (size - 1)) * _resampled_median_sums(
-            samples - by_number.medians[of, np.newaxis], resamples, generator
+        deviations += np.sqrt(size / (size - 1)) * _resampled_median_sums(
+            samples - by_number.medians[group, np.newaxis], resamples, generator
         )
-    return np.asarray(by_number.medians.mean() + off / count)
+    return np.asarray(by_number.medians.mean() + deviations / count)
 
 
 class CallValues:
@@ -112,8 +112,8 @@ class CallValues:
         self.medians = np.zeros(len(self.counts))
         if len(self.counts):
             low, high = self.first + (self.counts - 1) // 2, self.first + self.counts // 2
-            below = self.ordered[low]
-            self.medians = below + (self.ordered[high] - below) / 2
+            lower_middle = self.ordered[low]
+            self.medians = lower_middle + (self.ordered[high] - lower_middle) / 2
 
 
 def _resampled_median_sums(
@@ -121,18 +121,22 @@ def _resampled_median_sums(
 ) -> NDArray[np.float64]:
     """The sum over calls of the median of the resampled values (calls, n) of each call, (resamples,)."""
     count, size = values.shape
-    each = np.arange(count)[:, np.newaxis]
+    call_numbers = np.arange(count)[:, np.newaxis]
     sums = []
     for rows in _chunk_rows(resamples, values.size):
-        drawn = np.sort(values[each, generator.integers(0, size, (rows, count, size))], axis=-1)
-        sums.append((drawn[..., (size - 1) // 2] + drawn[..., size // 2]).sum(axis=-1) / 2)
+        resamples_of_calls = np.sort(
+            values[call_numbers, generator.integers(0, size, (rows, count, size))], axis=-1
+        )
+        sums.append(
+            (resamples_of_calls[..., (size - 1) // 2] + resamples_of_calls[..., size // 2]).sum(axis=-1) / 2
+        )
     return np.concatenate(sums)
 
 
 def _chunk_rows(rows: int, width: int) -> list[int]:
     """The sizes of chunks of rows with ``width`` values each, so that memory stays bounded."""
-    most = max(_CHUNK_VALUES // max(width, 1), 1)
-    return [min(most, rows - done) for done in range(0, rows, most)]
+    chunk_rows = max(_CHUNK_VALUES // max(width, 1), 1)
+    return [min(chunk_rows, rows - done) for done in range(0, rows, chunk_rows)]
 
 
 def geometric_mean(values: ArrayLike) -> float:

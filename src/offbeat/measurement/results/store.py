@@ -55,7 +55,7 @@ class _CaseOnDisk(NamedTuple):
     status: str = ""
 
 
-_NOTHING = _CaseOnDisk()
+_EMPTY_CASE = _CaseOnDisk()
 
 
 class Store(LockedDirectory):
@@ -93,9 +93,9 @@ class Store(LockedDirectory):
         layout.make_new_directory(directory)
         with locked_while_opening(directory) as lock:
             layout.make_new_directory(directory)  # another run may have created it before the lock was taken
-            versioned = {"schema_version": SCHEMA_VERSION} | dict(provenance)
+            document = {"schema_version": SCHEMA_VERSION} | dict(provenance)
             durable.write_durably(directory / layout.STUDY, study_toml.encode())
-            durable.write_durably(directory / layout.PROVENANCE, document_with_checksum(versioned))
+            durable.write_durably(directory / layout.PROVENANCE, document_with_checksum(document))
             return cls(directory, lock)
 
     @classmethod
@@ -155,12 +155,12 @@ class Store(LockedDirectory):
             row | blocks[row["case"]].columns() | {"status": UNFINISHED_CASE, "reason": ""} for row in rows
         ]
         self._write_again(again, blocks)
-        kept = {at: one for at, one in self._verdicts.items() if one.status != "quarantined"}
-        recorded = {(row["collective"], row["algorithm"], row["p"], row["bytes"]) for row in rows}
-        count = len(again) + len(self._verdicts.keys() - kept.keys() - recorded)
-        if len(kept) < len(self._verdicts):
-            self.write(layout.VERDICTS, encode_lines(list(kept.values())))
-            self._verdicts = kept
+        kept_verdicts = {at: one for at, one in self._verdicts.items() if one.status != "quarantined"}
+        recorded_keys = {(row["collective"], row["algorithm"], row["p"], row["bytes"]) for row in rows}
+        count = len(again) + len(self._verdicts.keys() - kept_verdicts.keys() - recorded_keys)
+        if len(kept_verdicts) < len(self._verdicts):
+            self.write(layout.VERDICTS, encode_lines(list(kept_verdicts.values())))
+            self._verdicts = kept_verdicts
         return count
 
     def judge_again(self, judge: Callable[[Mapping[str, Any], Blocks], tuple[str, str]]) -> None:
@@ -169,10 +169,10 @@ class Store(LockedDirectory):
         """
         rows = [row for row in self._rows() if row["status"] != "quarantined"]
         blocks = read_blocks(self.directory, rows)
-        judged = [(row, judge(row, blocks[row["case"]])) for row in rows]
+        verdicts = [(row, judge(row, blocks[row["case"]])) for row in rows]
         again = [
             row | {"status": status, "reason": reason}
-            for row, (status, reason) in judged
+            for row, (status, reason) in verdicts
             if (status, reason) != (row["status"], row["reason"])
         ]
         self._write_again(again, blocks)
@@ -216,17 +216,17 @@ class Store(LockedDirectory):
 
         The disk is flushed once for all of them.
         """
-        rows, blocks_to_encode, unfinished = [], [], {}
+        rows, blocks_to_encode, unfinished_blocks = [], [], {}
         for case, facts, samples in cases:
             _check_samples(case, samples)
-            before = self.blocks_of(case)
-            blocks = before.with_block(samples)
+            old_blocks = self.blocks_of(case)
+            blocks = old_blocks.with_block(samples)
             rows.append(_describe(case, facts, samples, blocks) | blocks.columns())
-            blocks_to_encode.append((case.id, before.total_repetitions, samples))
+            blocks_to_encode.append((case.id, old_blocks.total_repetitions, samples))
             if facts["status"] == UNFINISHED_CASE:
-                unfinished[case.id] = blocks
+                unfinished_blocks[case.id] = blocks
         self.append_rows(rows, encode(blocks_to_encode))
-        self._unfinished |= unfinished
+        self._unfinished |= unfinished_blocks
 
     def append_rows(self, rows: Sequence[Mapping[str, Any]], records: Records) -> None:
         """Write rows of CASES with the records of their samples: all or none."""
@@ -268,9 +268,9 @@ class Store(LockedDirectory):
 
     def _sums_with(self, case: str, new: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
         """The checksums of a case's rows: those on disk plus those in ``new``."""
-        before, added = self._on_disk.get(case, _NOTHING).sums, new.get(case, (0, 0))
-        repetitions = add_checksums({case: before[0]}, {case: added[0]})[case]
-        return repetitions, add_checksums({case: before[1]}, {case: added[1]})[case]
+        old_sums, new_sums = self._on_disk.get(case, _EMPTY_CASE).sums, new.get(case, (0, 0))
+        repetitions = add_checksums({case: old_sums[0]}, {case: new_sums[0]})[case]
+        return repetitions, add_checksums({case: old_sums[1]}, {case: new_sums[1]})[case]
 
     @property
     def plan_total(self) -> int:
@@ -294,7 +294,7 @@ class Store(LockedDirectory):
 
     def block_count(self, case: Case) -> int:
         """The number of committed blocks of a case."""
-        return self._on_disk.get(case.id, _NOTHING).blocks
+        return self._on_disk.get(case.id, _EMPTY_CASE).blocks
 
     def blocks_of(self, case: Case) -> Blocks:
         """The measured blocks of a case that is not finished."""
@@ -313,34 +313,38 @@ class Store(LockedDirectory):
 
     def _recover_cases(self) -> set[str]:
         """Remove everything that does not count; returns the ids of the finished cases."""
-        rows, damaged = repair_cases(self.directory)
-        self.damaged += damaged
+        rows, damaged_records = repair_cases(self.directory)
+        self.damaged += damaged_records
         repetitions = committed(rows)
         self._on_disk = {
             row["case"]: _CaseOnDisk(row["blocks"], repetitions[row["case"]], stated_sums(row), row["status"])
             for row in rows
         }
-        unfinished = [row for row in rows if row["status"] == UNFINISHED_CASE]
-        self._unfinished = read_blocks(self.directory, unfinished) if unfinished else {}
+        unfinished_rows = [row for row in rows if row["status"] == UNFINISHED_CASE]
+        self._unfinished = read_blocks(self.directory, unfinished_rows) if unfinished_rows else {}
         return {row["case"] for row in rows if row["status"] != UNFINISHED_CASE}
 
     def _read(self, name: str, kind: Any) -> dict[tuple[object, ...], Any]:
-        items, damaged = repair_lines(self.directory, name, kind)
-        self.damaged += damaged
+        items, damaged_records = repair_lines(self.directory, name, kind)
+        self.damaged += damaged_records
         return {key(item): item for item in items}
 
     def _drop_orphaned_verdicts(self) -> None:
         """Drop the verdicts on algorithms whose lines are damaged or lost: both are recorded again."""
-        known = {(one.collective, one.name) for one in self._algorithms.values()}
-        remaining = {
-            at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in known
+        recorded_keys = {(one.collective, one.name) for one in self._algorithms.values()}
+        remaining_verdicts = {
+            at: one for at, one in self._verdicts.items() if (one.collective, one.algorithm) in recorded_keys
         }
-        if len(remaining) < len(self._verdicts):
-            durable.write_durably(self.directory / layout.VERDICTS, encode_lines(list(remaining.values())))
-            self._verdicts = remaining
+        if len(remaining_verdicts) < len(self._verdicts):
+            durable.write_durably(
+                self.directory / layout.VERDICTS, encode_lines(list(remaining_verdicts.values()))
+            )
+            self._verdicts = remaining_verdicts
 
-    def _add_lines(self, name: str, known: dict[tuple[object, ...], Any], items: Iterable[Any]) -> None:
-        new = [item for item in items if known.get(key(item)) != item]
+    def _add_lines(
+        self, name: str, items_by_key: dict[tuple[object, ...], Any], items: Iterable[Any]
+    ) -> None:
+        new = [item for item in items if items_by_key.get(key(item)) != item]
         if not new:
             return
         file = AppendFile(self.directory / name)
@@ -348,7 +352,7 @@ class Store(LockedDirectory):
             file.append(encode_lines(new))
         finally:
             file.close()
-        known.update((key(item), item) for item in new)
+        items_by_key.update((key(item), item) for item in new)
 
 
 def _check_samples(case: Case, samples: Samples) -> None:
@@ -367,9 +371,9 @@ def _check_samples(case: Case, samples: Samples) -> None:
 
 def _describe(case: Case, facts: Mapping[str, object], samples: Samples, blocks: Blocks) -> dict[str, object]:
     """The columns of CASES that describe a case and its outcome, without the delays."""
-    missing, unknown = set(FACTS) - set(facts), set(facts) - set(FACTS) - set(OPTIONAL_FACTS)
-    if missing or unknown:
-        raise ValueError(f"facts of a case: missing {sorted(missing)}, unknown {sorted(unknown)}")
+    missing_facts, unknown = set(FACTS) - set(facts), set(facts) - set(FACTS) - set(OPTIONAL_FACTS)
+    if missing_facts or unknown:
+        raise ValueError(f"facts of a case: missing {sorted(missing_facts)}, unknown {sorted(unknown)}")
     defaults = {
         "reason": samples.failure,
         "evidence": "",
