@@ -76,7 +76,8 @@ def is_read(call: ast.Call, streams: set[str]) -> bool:
     if name in STREAM_READERS.get(owner, ()):
         return ast.unparse(call.args[0]) not in streams
     if owner == "pl":
-        return name.startswith(("read_", "scan_"))
+        is_in_memory = bool(call.args) and ast.unparse(call.args[0]).startswith("io.BytesIO(")
+        return name.startswith(("read_", "scan_")) and not is_in_memory
     if (owner, name) == ("os", "open"):
         flags = ast.unparse(call.args[1])
         writes = any(flag in flags for flag in ("O_WRONLY", "O_CREAT", "O_DIRECTORY"))
