@@ -104,7 +104,7 @@ def _import() -> str:
         for name in names
     ]
     return IMPORT.format(
-        required=", ".join(map(code, import_columns.REQUIRED)),
+        required=", ".join(map(code, import_columns.REQUIRED_COLUMNS)),
         units=", ".join(f"`_{unit}`" for unit in import_columns.TIME_SUFFIXES),
         columns=table(("column", "also called", "one of"), rows),
     )

@@ -49,11 +49,11 @@ def run(
     store.set_plan(all_cases)
     if not any(_was_proved(store, case) for case in all_cases):
         raise RunFailed("no algorithm could be measured; 'offbeat status' shows the verdict on each")
-    finished_before = len(store.done.intersection(case.id for case in all_cases))
+    earlier_count = len(store.done.intersection(case.id for case in all_cases))
     blocks = sum(map(store.block_count, all_cases))
     session = Session(loaded_study, store, engine)
     if isinstance(engine, BatchEngine):
-        listener.begin(finished_before, len(all_cases))
+        listener.begin(earlier_count, len(all_cases))
         measure_in_batches(all_cases, store.done, session, engine, listener, out_of_time)
     else:
         _measure_in_rounds(all_cases, Rounds(loaded_study, store, engine), session, listener, out_of_time)
@@ -62,7 +62,7 @@ def run(
     return Outcome(
         finished_cases=now,
         total=len(all_cases),
-        measured_now=now - finished_before,
+        measured_now=now - earlier_count,
         is_stopped=now < len(all_cases),
         statuses=Counter(status for case, status in store.statuses.items() if case in planned_ids),
         has_times=bool(read_cases(store.directory)["last_delay_s"].is_finite().any()),

@@ -90,14 +90,14 @@ def judge_again(loaded_study: LoadedStudy, store: Store) -> str:
         return ""
     planned_count = loaded_study.study.repetitions.planned_blocks
     is_lower = planned_count < read_resolved(store.study_toml).repetitions.planned_blocks
-    finished_before, judge, counts = set(store.done), _judge(loaded_study), list[int]()
+    earlier_ids, judge, counts = set(store.done), _judge(loaded_study), list[int]()
 
     def judge_and_count(row: Mapping[str, Any], blocks: Blocks) -> tuple[str, str]:
         counts.append(len(blocks.blocks))
         return judge(row, blocks)
 
     store.judge_again(judge_and_count)
-    further, more = len(finished_before - store.done), sum(count > planned_count for count in counts)
+    further, more = len(earlier_ids - store.done), sum(count > planned_count for count in counts)
     if further:
         need = "needs" if further == 1 else "need"
         return (
@@ -110,7 +110,7 @@ def judge_again(loaded_study: LoadedStudy, store: Store) -> str:
             f" {amount(planned_count, 'block')} of {loaded_study.path}: up to {max(counts)} are measured"
             " already. All of them are kept and count."
         )
-    return "[repetitions] has changed, but no finished case needs further blocks." if finished_before else ""
+    return "[repetitions] has changed, but no finished case needs further blocks." if earlier_ids else ""
 
 
 def describe_remaining(loaded_study: LoadedStudy, directory: Path, cases: Sequence[Case]) -> list[str]:

@@ -40,7 +40,7 @@ class FunctionOfFile(Struct, frozen=True, kw_only=True):
         :class:`RunFailed` if the file has changed."""
         if digest_of(self.path) != self.digest:
             raise RunFailed(f"{self.path} has changed since the study began; put the old file back")
-        return _load_function(self)
+        return _cached_function(self)
 
 
 def function_of_file(path: Path, name: str) -> FunctionOfFile:
@@ -54,7 +54,7 @@ def digest_of(path: Path) -> str:
 
 
 @lru_cache(maxsize=64)
-def _load_function(function: FunctionOfFile) -> RankFunction:
+def _cached_function(function: FunctionOfFile) -> RankFunction:
     return load_function(function.path, function.name)
 
 
