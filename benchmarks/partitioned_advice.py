@@ -64,8 +64,8 @@ from offbeat.measurement.results.blocks import hodges_lehmann
 from offbeat.measurement.results.read import read_study
 from offbeat.model.pattern.shapes import delays
 from offbeat.partitioned.cells import Cell, Measured, read_measured
+from offbeat.partitioned.cost_fit import Z95, fit
 from offbeat.partitioned.costs import SINGLE, Costs, approach_time_s, message_counts
-from offbeat.partitioned.fit import Z95, fit
 from offbeat.partitioned.recommendation import Adviser, Message, Option, with_gain
 
 WITHIN = 1.1

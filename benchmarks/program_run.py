@@ -26,8 +26,8 @@ from msgspec import structs
 
 from offbeat.libraries.calibration.calibration import CalibrationSettings, calibrate, measure_here
 from offbeat.libraries.calibration.driver_probe import DriverProbe, launch_driver
-from offbeat.libraries.calibration.measure import QUIET, measure_memory
-from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.libraries.calibration.measured_times import Measurements
+from offbeat.libraries.calibration.measurement_plan import QUIET, measure_memory
 from offbeat.libraries.installations.find import choose
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import cores

@@ -82,7 +82,7 @@ from offbeat.tuning.pipeline.traced_calls import Selected, select_calls
 from offbeat.tuning.pipeline.traced_study import Launch, write_patterns, write_study
 from offbeat.tuning.pipeline.trial_runs import FEWEST_ROUNDS
 from offbeat.tuning.prediction.measured_configuration import measurements
-from offbeat.tuning.prediction.predict import traced_program
+from offbeat.tuning.prediction.program_prediction import traced_program
 
 PROGRAMS, SIDE = 100, 32
 SHARE = 0.95

@@ -23,7 +23,7 @@ from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.find import choose
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.driver import Driver
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.measurement.results.read import read_study
 from offbeat.model.study.case import Case

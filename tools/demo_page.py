@@ -10,7 +10,7 @@ from msgspec import Struct
 from PIL import Image
 
 from offbeat.presentation.drawing.page import Section, Text, page, write_page
-from offbeat.presentation.drawing.pictures import DPI, PAGE_DPI, EmbeddedFigure, Link
+from offbeat.presentation.drawing.picture_files import DPI, PAGE_DPI, EmbeddedFigure, Link
 
 DEMO = Path("demo")
 INDEX = DEMO / "index.html"

@@ -14,7 +14,7 @@ from matplotlib.container import BarContainer
 
 from offbeat.presentation.drawing.axes import POINTS, framed_axes, titled_figure
 from offbeat.presentation.drawing.palette import BLUE, INK, MUTED, ORANGE
-from offbeat.presentation.drawing.pictures import write_picture
+from offbeat.presentation.drawing.picture_files import write_picture
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 MEASUREMENTS = REPOSITORY / "tests" / "reference" / "hydra-ft-scenario.csv"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from offbeat.libraries.calibration.fit_memory import traffic_s
-from offbeat.libraries.calibration.measure import Machine, Ranks
-from offbeat.libraries.calibration.measurements import LateReceiverPoint, Point, StreamPoint, point
+from offbeat.libraries.calibration.measured_times import LateReceiverPoint, Point, StreamPoint, point
+from offbeat.libraries.calibration.measurement_plan import Machine, Ranks
 from offbeat.model.platform.machine import Platform
 from offbeat.model.platform.message_times import (
     MessagePath,
@@ -22,7 +22,8 @@ from offbeat.model.platform.schema import MemorySection
 
 
 class SyntheticProbe:
-    """See :class:`offbeat.libraries.calibration.measure.Probe`. ``noise`` is the relative deviation of each
+    """See :class:`offbeat.libraries.calibration.measurement_plan.Probe`. ``noise`` is the relative deviation
+    of each
     time.
     """
 

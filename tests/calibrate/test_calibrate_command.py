@@ -12,9 +12,9 @@ from typer.testing import CliRunner, Result
 
 from offbeat.base.errors import BadInput
 from offbeat.cli.platform import app
-from offbeat.libraries.calibration import driver_probe, measurements
+from offbeat.libraries.calibration import driver_probe, measured_times
 from offbeat.libraries.calibration.calibration import parse_largest
-from offbeat.libraries.calibration.measure import Machine, measure
+from offbeat.libraries.calibration.measurement_plan import Machine, measure
 from offbeat.model.platform import machine
 
 
@@ -28,7 +28,7 @@ def measurements_file(tmp_path: Path) -> Path:
     processes = machine_of(2, 4)
     probe = SyntheticProbe(machine.load("paper"), processes)
     path = tmp_path / "kept.json"
-    measurements.write(measure(probe, processes, lambda _: None, 2**20), path)
+    measured_times.write(measure(probe, processes, lambda _: None, 2**20), path)
     return path
 
 
@@ -43,7 +43,7 @@ def test_two_processes_of_a_real_library_make_a_platform_of_one_node(own_cache: 
     assert picture.stat().st_size > 1000
 
     platform_file = machine.load(output).file
-    taken = measurements.read(measurements_file)
+    taken = measured_times.read(measurements_file)
     assert (
         platform_file.nodes == 1
         and platform_file.inside.bandwidth > 1e7
@@ -80,7 +80,7 @@ def test_stored_measurements_are_fitted_again_without_measuring(
 def test_a_base_supplies_the_network_that_one_node_cannot_measure(tmp_path: Path) -> None:
     processes = machine_of(1, 2)
     taken = measure(SyntheticProbe(machine.load("paper"), processes), processes, lambda _: None, 2**20)
-    measurements.write(taken, tmp_path / "one.json")
+    measured_times.write(taken, tmp_path / "one.json")
     output = tmp_path / "based.toml"
     done = run("--refit", str(tmp_path / "one.json"), "-o", str(output), "--base", "griffon")
     assert "are those of griffon" in done.stdout
@@ -120,13 +120,13 @@ def test_a_file_without_measurements_is_refused(tmp_path: Path, content: bytes) 
     path = tmp_path / "x.json"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"x\.json: (this holds no measurements|nothing was measured)"):
-        measurements.read(path)
+        measured_times.read(path)
 
 
 def test_measurements_are_stored_exactly(measurements_file: Path, tmp_path: Path) -> None:
-    taken = measurements.read(measurements_file)
-    measurements.write(taken, tmp_path / "copy.json")
-    assert measurements.read(tmp_path / "copy.json") == taken
+    taken = measured_times.read(measurements_file)
+    measured_times.write(taken, tmp_path / "copy.json")
+    assert measured_times.read(tmp_path / "copy.json") == taken
     assert msgspec.json.decode(measurements_file.read_bytes())["hosts"] == ["n0", "n1"]
 
 

@@ -13,8 +13,8 @@ from synthetic import SyntheticProbe, machine_of
 from offbeat.libraries.calibration import calibration
 from offbeat.libraries.calibration.calibration import calibrate
 from offbeat.libraries.calibration.fit import NEVER, fit, residuals
-from offbeat.libraries.calibration.measure import measure
-from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.libraries.calibration.measured_times import Measurements
+from offbeat.libraries.calibration.measurement_plan import measure
 from offbeat.model.platform import machine
 from offbeat.model.platform.message_times import message_paths, message_s
 

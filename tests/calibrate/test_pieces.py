@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from offbeat.libraries.calibration.fit import fit_pieces
-from offbeat.libraries.calibration.measure import between_bends, first_sizes, first_waiting
+from offbeat.libraries.calibration.measurement_plan import between_bends, first_sizes, first_waiting
 
 SIZES = np.array(first_sizes(2**22), dtype=np.float64)
 

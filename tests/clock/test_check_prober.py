@@ -16,7 +16,7 @@ from offbeat.libraries.launch.driver_protocol import AnswerType, Command
 from offbeat.measurement.clock_check.check_plan import Step
 from offbeat.measurement.clock_check.measure import LaunchedProber
 from offbeat.measurement.clock_check.rows import HARMONIZE, Accuracy, Start, Sync
-from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.model.study.algorithm import Algorithm
 
 ANSWERS: dict[str, dict[str, object]] = {

@@ -24,7 +24,7 @@ from offbeat.presentation.drawing.page import (
     page,
     write_page,
 )
-from offbeat.presentation.drawing.pictures import Album
+from offbeat.presentation.drawing.picture_files import Album
 
 pytestmark = pytest.mark.slow
 

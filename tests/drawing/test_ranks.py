@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 
-from offbeat.presentation.drawing.ranks import FEW, draw_delays, maxima_by_group
+from offbeat.presentation.drawing.rank_delays import FEW, draw_delays, maxima_by_group
 from offbeat.presentation.drawing.sheet import shortened, width_of
 
 

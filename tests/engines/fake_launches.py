@@ -14,7 +14,7 @@ from offbeat.libraries.families.library import Variable
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.driver import CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import AnswerType, Command, Force, Measure
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.model.study.schema import MpiSection
 
 Answer = Callable[[LaunchSpec, tuple[str, ...], str, dict[str, Any]], dict[str, object]]

@@ -8,7 +8,7 @@ from typing import Any
 from fake_launches import Answer, FakeLaunches
 
 from offbeat.libraries.installations.installation import Installation
-from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.model.study.case import Case
 from offbeat.model.study.schema import MpiSection, StartSection

@@ -12,7 +12,7 @@ from real_libraries import real_installation
 
 from offbeat.libraries.installations import build
 from offbeat.libraries.installations.installation import Installation
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.legal_calls.algorithm_checks import Failure, Setup, trials
 from offbeat.measurement.legal_calls.corpus import read_call
 from offbeat.measurement.legal_calls.drawn_calls import LegalCall, drawn_calls, legal_call

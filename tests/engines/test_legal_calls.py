@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scripted_library import case, number_of, observed
 
 from offbeat.libraries.launch.driver import HUNG, DriverLost
-from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.measurement.legal_calls.algorithm_checks import (
     DRAWS,
     PROOF_SEED,

@@ -10,9 +10,9 @@ import trace_files as made
 from ring_traces import POST_NS, SUM_NS, TRANSFER_NS, Ring, computing
 
 from offbeat.base.errors import BadInput
-from offbeat.programs.iterations.domains import domains_of
 from offbeat.programs.iterations.iteration_table import IterationTable, read_table
 from offbeat.programs.iterations.iterations import find_iterations
+from offbeat.programs.iterations.memory_domains import domains_of
 from offbeat.programs.iterations.report import analyse
 from offbeat.programs.iterations.timelines import COLLECTIVE, MESSAGE, WAITING, timelines_of
 from offbeat.trace.files import encode

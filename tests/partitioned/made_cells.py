@@ -8,8 +8,8 @@ import numpy as np
 
 from offbeat.model.pattern.shapes import delays
 from offbeat.partitioned.cells import Cell, Measured
+from offbeat.partitioned.cost_fit import Fit
 from offbeat.partitioned.costs import Costs, approach_time_s
-from offbeat.partitioned.fit import Fit
 
 COSTS = Costs(
     latency_s=8e-7,

@@ -16,9 +16,9 @@ from offbeat.base.errors import BadInput
 from offbeat.base.toml.write import toml_text
 from offbeat.model.platform import machine
 from offbeat.partitioned.cells import modelled_approach, read_measured
+from offbeat.partitioned.cost_fit import Z95, fit, fit_approach, fit_of, fitted_platform, predicted_s, section
 from offbeat.partitioned.costs import Costs, approach_time_s, message_counts, time_s
-from offbeat.partitioned.fit import Z95, fit, fit_approach, fit_of, fitted_platform, predicted_s, section
-from offbeat.partitioned.model import pipelined_s
+from offbeat.partitioned.gain_model import pipelined_s
 from offbeat.partitioned.tables import cost_rows
 
 READY = st.lists(st.floats(0, 1e-3), min_size=1, max_size=12)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
-from offbeat.partitioned.model import aggregated, gain_by_delay_rate, gain_by_latency, pipelined_s
+from offbeat.partitioned.gain_model import aggregated, gain_by_delay_rate, gain_by_latency, pipelined_s
 
 BETA = 25e9
 """Bytes per second: the network of the paper's examples."""

@@ -17,9 +17,9 @@ from offbeat.base.errors import BadInput
 from offbeat.base.toml.write import toml_text
 from offbeat.cli.partitioned import app
 from offbeat.model.platform import machine
+from offbeat.partitioned.cost_fit import fitted_platform
 from offbeat.partitioned.costs import time_s
-from offbeat.partitioned.fit import fitted_platform
-from offbeat.partitioned.model import Times
+from offbeat.partitioned.gain_model import Times
 from offbeat.partitioned.predictions import network
 from offbeat.presentation.pictures.partitioned import picture
 

@@ -20,9 +20,9 @@ from offbeat.base.toml.write import toml_text
 from offbeat.cli.partitioned import app
 from offbeat.partitioned import tables
 from offbeat.partitioned.cells import Cell
+from offbeat.partitioned.cost_fit import fit, fitted_platform
 from offbeat.partitioned.costs import approach_time_s, message_counts
-from offbeat.partitioned.fit import fit, fitted_platform
-from offbeat.partitioned.model import Times
+from offbeat.partitioned.gain_model import Times
 from offbeat.partitioned.recommendation import (
     Adviser,
     Message,

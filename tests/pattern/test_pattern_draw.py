@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from offbeat.base.errors import BadInput
 from offbeat.model.pattern.pattern_file import shape_pattern
 from offbeat.model.pattern.shapes import SHAPES
-from offbeat.presentation.drawing import delays
+from offbeat.presentation.drawing import terminal_bars
 from offbeat.presentation.pictures.pattern import picture
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
@@ -21,7 +21,7 @@ MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
     blocks=st.booleans(),
 )
 def test_a_drawing_fits_the_terminal(shape, p, width, blocks):
-    lines = delays.bars(shape_pattern(shape, p, 1e-4), width=width, blocks=blocks)
+    lines = terminal_bars.bars(shape_pattern(shape, p, 1e-4), width=width, blocks=blocks)
     drawing = [line for line in lines if any(edge in line for edge in "│└|+")]
     assert drawing
     assert max(map(len, drawing)) <= width
@@ -32,22 +32,22 @@ def test_a_drawing_fits_the_terminal(shape, p, width, blocks):
 @pytest.mark.parametrize("p", [4, 80, 4000])
 @pytest.mark.parametrize("shape", ["first_delayed", "mid_delayed", "last_delayed"])
 def test_one_late_rank_is_visible_among_any_number(p, shape):
-    lines = delays.bars(shape_pattern(shape, p, 1e-4), width=80)
+    lines = terminal_bars.bars(shape_pattern(shape, p, 1e-4), width=80)
     assert "█" in lines[1]
 
 
 def test_binning_is_stated():
     assert (
         "a column is 55 ranks and shows the latest of them"
-        in delays.bars(shape_pattern("bell", 4000, 1.0))[-1]
+        in terminal_bars.bars(shape_pattern("bell", 4000, 1.0))[-1]
     )
-    assert "column" not in "".join(delays.bars(shape_pattern("bell", 64, 1.0)))
+    assert "column" not in "".join(terminal_bars.bars(shape_pattern("bell", 64, 1.0)))
 
 
 @given(p=st.integers(1, 3000), columns=st.integers(1, 100))
 def test_bins_keep_every_latest_rank(p, columns):
     delays_s = shape_pattern("random", p, 1.0).delays_s
-    latest_s, ranks_each = delays.maxima_by_group(delays_s, columns)
+    latest_s, ranks_each = terminal_bars.maxima_by_group(delays_s, columns)
     assert len(latest_s) == math.ceil(p / ranks_each) <= columns
     expected = [delays_s[start : start + ranks_each].max() for start in range(0, p, ranks_each)]
     assert np.array_equal(latest_s, expected)
@@ -57,11 +57,11 @@ def test_bins_keep_every_latest_rank(p, columns):
     ("largest_s", "unit"), [(2.0, "s"), (0.5, "ms"), (1e-3, "ms"), (1e-4, "µs"), (2e-9, "ns"), (1e-12, "ns")]
 )
 def test_the_unit_suits_the_largest_delay(largest_s, unit):
-    assert delays.time_unit(largest_s)[1] == unit
+    assert terminal_bars.time_unit(largest_s)[1] == unit
 
 
 def test_the_drawing_names_pattern_processes_and_skew():
-    assert delays.bars(shape_pattern("mid_delayed", 5, 1e-4))[0] == (
+    assert terminal_bars.bars(shape_pattern("mid_delayed", 5, 1e-4))[0] == (
         "mid_delayed: p = 5, skew 100 µs, mean delay 20 µs, 1 of 5 ranks late"
     )
 

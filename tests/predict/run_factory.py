@@ -11,8 +11,8 @@ from offbeat.measurement.results.read import read_study
 from offbeat.trace.files.trace_folder import open_trace
 from offbeat.trace.summary import summarise
 from offbeat.tuning.prediction.measured_configuration import measurements
-from offbeat.tuning.prediction.predict import Request, predict
 from offbeat.tuning.prediction.prediction import Prediction
+from offbeat.tuning.prediction.program_prediction import Request, predict
 
 RUN_S = 1 - 1e-9
 """The duration of a synthetic run: from 1 ns to a second."""

@@ -16,9 +16,9 @@ from offbeat.tuning.prediction.measured_configuration import (
     Measurements,
     configuration_for,
 )
-from offbeat.tuning.prediction.predict import TracedProgram
 from offbeat.tuning.prediction.prediction import Part
-from offbeat.tuning.prediction.recorded import RecordedRun, TracedCalls
+from offbeat.tuning.prediction.program_prediction import TracedProgram
+from offbeat.tuning.prediction.recorded_calls import RecordedRun, TracedCalls
 
 
 def gain(size: int, low: float, middle: float, high: float, algorithm: str = "ring") -> ExpectedGain:

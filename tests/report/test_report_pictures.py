@@ -16,7 +16,7 @@ from matplotlib.patches import StepPatch
 from pypdf import PdfReader
 
 from offbeat.base.errors import BadInput
-from offbeat.presentation.drawing import pictures
+from offbeat.presentation.drawing import picture_files
 from offbeat.presentation.drawing.grid_figure import grid_figure
 from offbeat.presentation.study_report import figures, plot_data
 from offbeat.presentation.study_report.grids import grids
@@ -42,9 +42,11 @@ def test_every_picture_is_a_png_of_its_size_a_pdf_page_and_an_svg(
     tmp_path: Path, algorithms: int, patterns: list[str]
 ) -> None:
     for kind, figure in figures_of(tmp_path, algorithms, patterns).items():
-        png, pdf, svg = pictures.write_pictures(figure, tmp_path / "pictures", kind)
+        png, pdf, svg = picture_files.write_pictures(figure, tmp_path / "pictures", kind)
         width_in, height_in = figure.get_size_inches()
-        assert png_size(png) == pytest.approx((width_in * pictures.DPI, height_in * pictures.DPI), abs=1)
+        assert png_size(png) == pytest.approx(
+            (width_in * picture_files.DPI, height_in * picture_files.DPI), abs=1
+        )
         (page,) = PdfReader(pdf).pages
         assert float(page.mediabox.width) == pytest.approx(width_in * 72, abs=1)
         assert "default" in page.extract_text()
@@ -87,13 +89,13 @@ def test_names_are_never_read_as_formulas(tmp_path: Path) -> None:
     )
     (view,) = factory.shown(factory.results(tmp_path, cases))
     figure = grid_figure(grids(view, 0.05)[0])
-    pictures.write_pictures(figure, tmp_path, "odd")
+    picture_files.write_pictures(figure, tmp_path, "odd")
     assert "$\\frac$" in [text.get_text() for text in figure.axes[0].texts]
 
 
 def test_the_same_results_give_the_same_files(tmp_path: Path) -> None:
     files = [
-        pictures.write_pictures(
+        picture_files.write_pictures(
             figures_of(tmp_path, 4, factory.SHAPES)["normalised"], tmp_path / name, "same"
         )
         for name in ("first", "second")
@@ -112,7 +114,7 @@ def test_patterns_are_drawn_at_any_number_of_processes(tmp_path: Path, p: int) -
         for patch in figure.axes[0].patches
     ]
     assert max(heights) == 1.0
-    assert png_size(pictures.write_pictures(figure, tmp_path, "patterns")[0])[0] > 500
+    assert png_size(picture_files.write_pictures(figure, tmp_path, "patterns")[0])[0] > 500
 
 
 def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
@@ -128,7 +130,7 @@ def test_a_cost_names_both_algorithms(tmp_path: Path) -> None:
 def test_pictures_that_cannot_be_written_end_with_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match=r"cannot write the pictures to .*--pictures"):
-        pictures.write_pictures(Figure(), tmp_path / "file" / "pictures", "x")
+        picture_files.write_pictures(Figure(), tmp_path / "file" / "pictures", "x")
 
 
 def test_patterns_of_partitioned_messages_are_drawn_over_the_senders_partitions(tmp_path: Path) -> None:

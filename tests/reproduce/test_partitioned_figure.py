@@ -21,12 +21,7 @@ from offbeat.model.study.case_expansion import groups, pattern_rows
 from offbeat.model.study.skew_policy import RATE
 from offbeat.presentation.reproduction.claims import all_hold, most_hold
 from offbeat.presentation.reproduction.partitioned_claims import CLAIMS, remarks, sentences, theoretical_gain
-from offbeat.presentation.reproduction.partitioned_figure import (
-    FIGURES,
-    Setting,
-    each_partition,
-    setting,
-)
+from offbeat.presentation.reproduction.partitioned_figure import FIGURES, Setting, each_partition, setting
 from offbeat.presentation.reproduction.partitioned_lines import Measured, Time, figure_of, measured
 from offbeat.presentation.reproduction.partitioned_runs import interfaces, study
 

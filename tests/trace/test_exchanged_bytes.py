@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from offbeat.model.study.collectives import PROPERTIES
-from offbeat.trace.calls.message_sizes import WITH_BLOCK_SUMS, Role, exchanged_bytes
+from offbeat.trace.calls.call_bytes import WITH_BLOCK_SUMS, Role, exchanged_bytes
 from offbeat.trace.exports.exports import export
 from offbeat.trace.files.trace_folder import Trace, open_trace
 from offbeat.trace.summary import summarise

@@ -15,7 +15,7 @@ from offbeat.base.errors import BadInput
 from offbeat.libraries.families.openmpi import OpenMpiSteering
 from offbeat.libraries.launch.driver import DriverLost
 from offbeat.libraries.launch.driver_protocol import AnswerType, Command
-from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.measurement.results.read import Results
 from offbeat.model.study.algorithm import DEFAULT, Verdict
 from offbeat.model.study.case import Case

@@ -91,15 +91,15 @@ def fit_costs(
     from offbeat.base.terminal_table import FittedTable
     from offbeat.base.toml.write import toml_text
     from offbeat.model.platform import machine
-    from offbeat.partitioned import fit, tables
+    from offbeat.partitioned import cost_fit, tables
     from offbeat.partitioned.cells import read_measured
     from offbeat.partitioned.document import FitDocument
 
     check_new(output, force=force)
     platform = machine.load(base).file if base else None
     cells = read_measured(results)
-    fits = fit.fit(cells)
-    left_out = fit.too_few(cells)
+    fits = cost_fit.fit(cells)
+    left_out = cost_fit.too_few(cells)
     console = stdout()
     if prints_text(json):
         console.print(FittedTable(tables.COST_HEADINGS, tables.cost_rows(fits), texts=(0, 1)))
@@ -110,7 +110,7 @@ def fit_costs(
             console.print(tables.too_few_sentence(left_out), markup=False)
         print_notes(console, cells.notes, everything=all_notes)
     write_json(json, lambda: FitDocument(fits=fits))
-    file = fit.fitted_platform(fits, cells, platform)
+    file = cost_fit.fitted_platform(fits, cells, platform)
     machine.from_structure(file, str(output))  # a platform file that can be read
     write_new(output, toml_text(file), "the platform file", force=force)
     if prints_text(json):
@@ -319,7 +319,7 @@ def show_model(
     from offbeat.partitioned.predictions import check_partitions, predictions
 
     if picture is not None:
-        from offbeat.presentation.drawing.pictures import check_picture_path  # loads slowly
+        from offbeat.presentation.drawing.picture_files import check_picture_path  # loads slowly
 
         check_picture_path(picture)
     platform_file = machine.load(platform).file
@@ -342,9 +342,7 @@ def show_model(
         console.print(f"\n{tables.EXPLANATION}", soft_wrap=False)
     write_json(json, lambda: model_document(rows))
     if picture is not None:
-        from offbeat.presentation.pictures.partitioned import (
-            picture as draw_picture,  # matplotlib loads slowly
-        )
+        from offbeat.presentation.pictures.partitioned import picture as draw_picture
 
         draw_picture(times, source, threads, per_thread, picture)
         if prints_text(json):

@@ -100,11 +100,11 @@ def show_patterns(
 
 def _bars(pattern: Pattern | Replay, width: int, blocks: bool) -> list[str]:
     from offbeat.model.pattern.replay_file import Replay
-    from offbeat.presentation.drawing import delays
+    from offbeat.presentation.drawing import terminal_bars
 
     if isinstance(pattern, Replay):
-        return delays.replay_bars(pattern, width=width, blocks=blocks)
-    return delays.bars(pattern, width=width, blocks=blocks)
+        return terminal_bars.replay_bars(pattern, width=width, blocks=blocks)
+    return terminal_bars.bars(pattern, width=width, blocks=blocks)
 
 
 @app.command("check")
@@ -119,13 +119,13 @@ def check_pattern(
     """Check that a pattern file is valid; print its number of processes and its skew."""
     from offbeat.model.pattern import replay_file
     from offbeat.model.pattern.replay_file import Replay
-    from offbeat.presentation.drawing import delays
+    from offbeat.presentation.drawing import terminal_bars
 
     pattern = replay_file.read_any(path, p, partitions=None)
     if isinstance(pattern, Replay):
         _check_replay(pattern)
         return
-    print(delays.summary(pattern))
+    print(terminal_bars.summary(pattern))
     if pattern.shifted_by_s:
         _warn(
             f"the smallest delay is {format_time(pattern.shifted_by_s)}, not 0; it is subtracted from every"
@@ -136,9 +136,9 @@ def check_pattern(
 
 
 def _check_replay(replay: Replay) -> None:
-    from offbeat.presentation.drawing import delays
+    from offbeat.presentation.drawing import terminal_bars
 
-    print(delays.replay_summary(replay))
+    print(terminal_bars.replay_summary(replay))
     if replay.shifted:
         _warn(
             f"the smallest delay of {amount(replay.shifted, 'call')} is not 0; it is subtracted from the"

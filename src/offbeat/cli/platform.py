@@ -175,8 +175,8 @@ def calibrate_platform(
         measure_here,
         parse_largest,
     )
-    from offbeat.libraries.calibration.measurements import read as read_measurements
-    from offbeat.libraries.calibration.measurements import write as write_measurements
+    from offbeat.libraries.calibration.measured_times import read as read_measurements
+    from offbeat.libraries.calibration.measured_times import write as write_measurements
     from offbeat.libraries.installations.find import choose
     from offbeat.model.platform import machine
 

@@ -68,7 +68,7 @@ def command(
     from offbeat.trace.summary import summary_of_trace
     from offbeat.tuning.prediction.document import prediction_document
     from offbeat.tuning.prediction.measured_configuration import measurements
-    from offbeat.tuning.prediction.predict import Request, predict
+    from offbeat.tuning.prediction.program_prediction import Request, predict
 
     program_trace = open_trace(trace)
     study_results = read_study(results)
@@ -109,7 +109,7 @@ def _print(prediction: Prediction, *, all_notes: bool) -> None:
 def _draw(prediction: Prediction, folder: Path) -> None:
     from rich.console import Console
 
-    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.drawing.picture_files import write_pictures  # importing matplotlib is slow
     from offbeat.presentation.pictures.prediction import prediction_figure
 
     write_pictures(prediction_figure(prediction), folder, PICTURE)

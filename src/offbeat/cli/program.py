@@ -181,7 +181,7 @@ def simulate(
 ) -> None:
     """Simulate a program on a platform: how fast its iterations are, and how far its ranks drift apart."""
     from offbeat.model.platform import machine
-    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.presentation.drawing.picture_files import check_picture_path
     from offbeat.programs.description.program_file import load
     from offbeat.programs.simulation.lockstep import simulated_beside
     from offbeat.programs.simulation.simulate import prepare

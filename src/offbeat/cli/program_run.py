@@ -93,7 +93,7 @@ def run_program(
     Prints what 'offbeat program simulate' prints, and which algorithms ran. If a run is
     killed, complete iterations are kept in its folder: 'offbeat program times DIR' shows them.
     """
-    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.presentation.drawing.picture_files import check_picture_path
     from offbeat.programs.description.program_file import load
     from offbeat.programs.execution.run import RunSettings
 
@@ -125,7 +125,7 @@ def show_times(
     json: Json = "",
 ) -> None:
     """Show a run again, also one that was killed: the iterations that all ranks completed."""
-    from offbeat.presentation.drawing.pictures import check_picture_path
+    from offbeat.presentation.drawing.picture_files import check_picture_path
     from offbeat.programs.execution.times import read
 
     if picture is not None:

@@ -86,7 +86,7 @@ def _print(summary: Summary, rows: int, *, apart: bool, all_notes: bool) -> None
 
 
 def _draw(summary: Summary, folder: Path) -> None:
-    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.drawing.picture_files import write_pictures  # importing matplotlib is slow
     from offbeat.presentation.pages.trace import delay_figure, drawn_rows
     from offbeat.trace.calls.call_site_stats import file_stem_of
 
@@ -212,12 +212,12 @@ def _write_replay(
     output: Path | None,
 ) -> None:
     from offbeat.model.pattern import replay_file
-    from offbeat.presentation.drawing import delays
+    from offbeat.presentation.drawing import terminal_bars
     from offbeat.trace.patterns import recorded_calls, scale
 
     replay = recorded_calls(summary, _arrivals(trace, row), most_calls=most_calls)
     replay = replay if p is None else scale(replay, p)
-    _print_to_stderr(delays.replay_summary(replay))
+    _print_to_stderr(terminal_bars.replay_summary(replay))
     if output is None:
         sys.stdout.write(replay_file.text(replay))
     else:
@@ -228,21 +228,21 @@ def _patterns(
     trace: Trace, summary: Summary, row: CallSiteStats, statistic: str, call: int | None, seed: int
 ) -> tuple[list[pattern_file.Pattern], list[str]]:
     """The requested patterns, and a summary line for each."""
-    from offbeat.presentation.drawing import delays
+    from offbeat.presentation.drawing import terminal_bars
     from offbeat.trace.calls.call_site_stats import is_mixed, mixed_note
     from offbeat.trace.patterns import call_pattern, cluster_patterns, mean_pattern, median_pattern
 
     if call is None and statistic == "mean":
         pattern = mean_pattern(summary, row)
         cautions = [f"caution: {mixed_note(row)}"] if is_mixed(row) else []
-        return [pattern], [delays.summary(pattern), *cautions]
+        return [pattern], [terminal_bars.summary(pattern), *cautions]
     arrivals = _arrivals(trace, row)
     if call is not None or statistic == "median":
         pattern = median_pattern(summary, arrivals) if call is None else call_pattern(summary, arrivals, call)
-        return [pattern], [delays.summary(pattern)]
+        return [pattern], [terminal_bars.summary(pattern)]
     clusters = cluster_patterns(summary, arrivals, seed=seed)
     lines = [
-        f"{delays.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
+        f"{terminal_bars.summary(pattern)}; {cluster.share:.1%} of the calls, {cluster.skew_share:.1%} of the"
         f" skew, explains {cluster.variance_share:.1%} of the variance of their delays"
         for pattern, cluster in clusters
     ]

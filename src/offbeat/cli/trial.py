@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from offbeat.measurement.results.read import Results
     from offbeat.tuning.prediction.affected_calls import AffectedCalls
-    from offbeat.tuning.prediction.predict import TracedProgram
     from offbeat.tuning.prediction.prediction import Prediction
+    from offbeat.tuning.prediction.program_prediction import TracedProgram
     from offbeat.tuning.trial.choices import TrialChoice
     from offbeat.tuning.trial.document import TrialDocument
     from offbeat.tuning.trial.trial import Settings
@@ -165,7 +165,7 @@ def _traced(trace: Path, results: Results) -> TracedProgram:
     from offbeat.trace.files.trace_folder import open_trace
     from offbeat.trace.summary import summary_of_trace
     from offbeat.tuning.prediction.measured_configuration import measurements
-    from offbeat.tuning.prediction.predict import traced_program
+    from offbeat.tuning.prediction.program_prediction import traced_program
 
     program_trace = open_trace(trace)
     return traced_program(
@@ -265,7 +265,7 @@ def _name_verify(
 
 
 def _draw(prediction: Prediction, times_s: Mapping[str, Sequence[float]], folder: Path) -> None:
-    from offbeat.presentation.drawing.pictures import write_pictures  # importing matplotlib is slow
+    from offbeat.presentation.drawing.picture_files import write_pictures  # importing matplotlib is slow
     from offbeat.presentation.pictures.prediction import prediction_figure
     from offbeat.tuning.prediction.measured_configuration import Estimate
 

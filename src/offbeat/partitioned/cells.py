@@ -17,7 +17,7 @@ from offbeat.model.study.algorithm import LEARNED, OWN, OWN_SETTINGS, POLLED, sp
 from offbeat.model.study.case import PARTITIONED_SEND
 from offbeat.model.study.case_expansion import NO_DELAY, SENDER
 from offbeat.partitioned.costs import messages_of_bytes, threads_of_partitions
-from offbeat.partitioned.model import Times
+from offbeat.partitioned.gain_model import Times
 
 
 class Cell(Struct, frozen=True, eq=False, kw_only=True):

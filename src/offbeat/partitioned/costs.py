@@ -1,8 +1,8 @@
 """The time of a partitioned message by each approach, from the costs of that approach on a machine.
 
-The recursion of :mod:`offbeat.partitioned.model` with what it leaves out: threads that mark partitions, the
-costs of calls, contention between threads, protocols, and libraries that send nothing while the program
-computes. :mod:`offbeat.partitioned.fit` finds the costs from measurements.
+The recursion of :mod:`offbeat.partitioned.gain_model` with what it leaves out: threads that mark partitions,
+the costs of calls, contention between threads, protocols, and libraries that send nothing while the program
+computes. :mod:`offbeat.partitioned.cost_fit` finds the costs from measurements.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import ArrayLike, NDArray
 
 from offbeat.model.study.algorithm import LEARNED, OWN
-from offbeat.partitioned.model import Times, aggregated, pipelined_s
+from offbeat.partitioned.gain_model import Times, aggregated, pipelined_s
 
 SINGLE = "single"
 

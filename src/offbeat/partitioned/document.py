@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct, structs
 
-from offbeat.partitioned.fit import Fit
+from offbeat.partitioned.cost_fit import Fit
 from offbeat.partitioned.predictions import Prediction
 from offbeat.partitioned.recommendation import Option, Recommendation
 

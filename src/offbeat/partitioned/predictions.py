@@ -18,10 +18,10 @@ from offbeat.model.pattern.replay_file import Replay, read_any
 from offbeat.model.platform.message_times import MessagePath, message_parts_s, message_paths
 from offbeat.model.platform.schema import PlatformFile
 from offbeat.model.study.algorithm import LEARNED, OWN
+from offbeat.partitioned.cost_fit import fit_of
 from offbeat.partitioned.costs import MOST_MESSAGES, SINGLE, Costs, time_s
 from offbeat.partitioned.delay_rate import Computation, last_delayed_s
-from offbeat.partitioned.fit import fit_of
-from offbeat.partitioned.model import Times, aggregated, mean_delay_s, pipelined_s
+from offbeat.partitioned.gain_model import Times, aggregated, mean_delay_s, pipelined_s
 
 MAX_TRIALS, MIN_TRIALS, MAX_VALUES = 1000, 20, 2**22
 """Random computations of which a prediction is the mean: fewer where they have more partitions in all."""

@@ -19,6 +19,16 @@ from offbeat.base.units import amount
 from offbeat.model.platform.schema import MOST_ERROR, PlatformFile
 from offbeat.model.study.algorithm import LEARNED, OWN
 from offbeat.partitioned.cells import Cell, Measured
+from offbeat.partitioned.cost_fit import (
+    FEWEST_CELLS,
+    Z95,
+    Fit,
+    by_approach,
+    fit,
+    fit_of,
+    predicted_s,
+    too_few,
+)
 from offbeat.partitioned.costs import (
     MOST_MESSAGES,
     SINGLE,
@@ -27,8 +37,7 @@ from offbeat.partitioned.costs import (
     threads_of_partitions,
     time_s,
 )
-from offbeat.partitioned.fit import FEWEST_CELLS, Z95, Fit, by_approach, fit, fit_of, predicted_s, too_few
-from offbeat.partitioned.model import Times, mean_delay_s
+from offbeat.partitioned.gain_model import Times, mean_delay_s
 from offbeat.partitioned.predictions import ReadySource, powers_of_two
 
 MEASURED, MODEL, EXTRAPOLATED = "measured", "model", "extrapolated"

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from offbeat.base.units import US_PER_MB, amount, format_bandwidth, format_size, format_time
 from offbeat.model.study.algorithm import LEARNED, OWN
+from offbeat.partitioned.cost_fit import FEWEST_CELLS, Fit
 from offbeat.partitioned.costs import SINGLE
-from offbeat.partitioned.fit import FEWEST_CELLS, Fit
 from offbeat.partitioned.predictions import Prediction, RandomComputation, ReadySource
 from offbeat.partitioned.recommendation import EXTRAPOLATED, MEASURED, Option, Recommendation, message_bytes
 

@@ -18,8 +18,8 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput
 from offbeat.base.units import amount, format_time
 from offbeat.model.study.collectives import COLLECTIVES
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, size_text
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.summary import Summary
 
 NO_OPERATION = ("constructor", "initialisation")

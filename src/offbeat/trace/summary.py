@@ -10,10 +10,7 @@ from msgspec import Struct
 from offbeat.base.units import amount
 from offbeat.trace.calls.call_aggregates import CallAggregates
 from offbeat.trace.calls.call_matching import MOST_RECORDS, Counts, Matcher
-from offbeat.trace.calls.call_site_stats import (
-    CallSiteStats,
-    StatsBuilder,
-)
+from offbeat.trace.calls.call_site_stats import CallSiteStats, StatsBuilder
 from offbeat.trace.calls.call_times import analyse_calls
 from offbeat.trace.files.recorded_time import recorded_time
 from offbeat.trace.files.trace_folder import Progress, ProgressOfBoth, ReadProgress, Trace

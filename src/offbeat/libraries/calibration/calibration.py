@@ -13,8 +13,8 @@ from offbeat.base.units import format_bandwidth, format_size, format_time, parse
 from offbeat.libraries.calibration.driver_probe import DriverProbe, launch_driver, placement
 from offbeat.libraries.calibration.fit import Residual, describe_residuals, fit, residuals
 from offbeat.libraries.calibration.fit_memory import uneven, unsaturated_note
-from offbeat.libraries.calibration.measure import LARGEST, Report, measure
-from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.libraries.calibration.measured_times import Measurements
+from offbeat.libraries.calibration.measurement_plan import LARGEST, Report, measure
 from offbeat.libraries.installations.installation import Installation
 from offbeat.model.platform.machine import Platform, from_structure
 from offbeat.model.platform.schema import PlatformFile

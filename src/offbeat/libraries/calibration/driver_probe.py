@@ -13,14 +13,14 @@ from msgspec import structs
 from numpy.typing import NDArray
 
 from offbeat.base.errors import RunFailed
-from offbeat.libraries.calibration.measure import Machine, Ranks
-from offbeat.libraries.calibration.measurements import (
+from offbeat.libraries.calibration.measured_times import (
     FASTER_HALF,
     LateReceiverPoint,
     Point,
     StreamPoint,
     point,
 )
+from offbeat.libraries.calibration.measurement_plan import Machine, Ranks
 from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch import batch_job, cores, launch_command
@@ -70,7 +70,8 @@ COLD_REPETITIONS = 20
 
 
 class DriverProbe:
-    """See :class:`offbeat.libraries.calibration.measure.Probe`. Raises :class:`RunFailed` if the launch ends
+    """See :class:`offbeat.libraries.calibration.measurement_plan.Probe`. Raises :class:`RunFailed` if the
+    launch ends
     early.
     """
 

@@ -23,7 +23,7 @@ from scipy.optimize import nnls
 
 from offbeat.base.units import amount
 from offbeat.libraries.calibration.fit_memory import traffic_s, with_memory
-from offbeat.libraries.calibration.measurements import Measurements, Memory, Pair, Point
+from offbeat.libraries.calibration.measured_times import Measurements, Memory, Pair, Point
 from offbeat.model.platform.message_times import (
     MessagePath,
     concurrent_message_s,

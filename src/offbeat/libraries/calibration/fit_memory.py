@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from offbeat.base.units import amount
-from offbeat.libraries.calibration.measurements import Memory, StreamPoint, WorkPoint
+from offbeat.libraries.calibration.measured_times import Memory, StreamPoint, WorkPoint
 from offbeat.model.platform.message_times import inside_transfer_s, shared_message_s
 from offbeat.model.platform.schema import MemorySection, PlatformFile
 

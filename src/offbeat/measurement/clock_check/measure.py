@@ -29,7 +29,7 @@ from offbeat.measurement.clock_check.check_plan import (
     repetitions_of,
 )
 from offbeat.measurement.clock_check.rows import HARMONIZE, Accuracy, CheckedAlgorithms, Row, Start, Sync
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.model.study.algorithm import Algorithm, Verdict
 from offbeat.model.study.case import Case

@@ -30,8 +30,8 @@ from offbeat.libraries.launch.driver_protocol import (
     MeasurePartitioned,
     PartitionedAnswer,
 )
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.measurement.engines.engine import ProofResult
-from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.measurement.legal_calls.algorithm_checks import with_legal_calls
 from offbeat.measurement.proofs.default_decision import other_decision, refuse_chosen
 from offbeat.measurement.proofs.prove import call_arguments, fingerprint, observe

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from offbeat.base.errors import RunFailed
 from offbeat.libraries.launch.driver import CommandRefused, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import ListApproaches, MeasurePartitioned
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.measurement.engines.engine import ProofResult
-from offbeat.measurement.engines.launches import LaunchSpec
 from offbeat.measurement.engines.mpi_engine import (
     MOST_FAILURES,
     WARMUP_REPETITIONS,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from offbeat.base.units import amount
 from offbeat.libraries.launch.driver import HUNG, CommandRefused, DriverLost
 from offbeat.libraries.launch.driver_protocol import CallAnswer, Hello
-from offbeat.measurement.engines.launches import Launches, LaunchSpec, repeat_if_lost
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec, repeat_if_lost
 from offbeat.measurement.legal_calls.call_kinds import features, isolate_kinds, remove_kind
 from offbeat.measurement.legal_calls.corpus import corpus_calls
 from offbeat.measurement.legal_calls.drawn_calls import LegalCall, drawn_calls, legal_call, plain_call

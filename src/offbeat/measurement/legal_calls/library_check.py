@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from offbeat.base.units import amount
-from offbeat.measurement.engines.launches import LaunchSpec
+from offbeat.measurement.engines.driver_launches import LaunchSpec
 from offbeat.measurement.engines.mpi_engine import MpiEngine
 from offbeat.measurement.legal_calls.algorithm_checks import (
     Setup,

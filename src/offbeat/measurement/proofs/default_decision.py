@@ -10,7 +10,7 @@ from offbeat.libraries.families.libraries import library_of
 from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.plain_command import without_choices
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.proofs.prove import observe
 from offbeat.measurement.proofs.verdicts import Observation
 from offbeat.model.study.case import Case

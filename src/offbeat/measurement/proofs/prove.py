@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost, is_lost
 from offbeat.libraries.launch.driver_protocol import Bits, CallArguments, Check, Fingerprint, Observe
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.proofs.verdicts import Observation
 from offbeat.model.study.algorithm import Algorithm
 from offbeat.model.study.case import Case

@@ -24,13 +24,7 @@ from offbeat.measurement.results.blocks import Blocks, Samples
 from offbeat.measurement.results.layout import UNFINISHED_CASE, DamagedRecord
 from offbeat.measurement.results.plan import Plan, plan_of, read_plan
 from offbeat.measurement.results.read import key, read_cases, read_study_toml
-from offbeat.measurement.results.recorded import (
-    SAMPLES_KEY,
-    committed,
-    read_blocks,
-    stated_sums,
-    sums_text,
-)
+from offbeat.measurement.results.recorded import SAMPLES_KEY, committed, read_blocks, stated_sums, sums_text
 from offbeat.measurement.results.repair import repair_cases, repair_lines
 from offbeat.measurement.results.row_checksums import add_checksums
 from offbeat.measurement.results.sample_files import FOLDERS, Records, SessionFiles, encode, record_checksums

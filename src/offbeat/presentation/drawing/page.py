@@ -21,7 +21,7 @@ from offbeat.base.atomic_write import write_atomically, write_error
 from offbeat.base.document.grid import Grid
 from offbeat.base.document.tables import Fact, Table
 from offbeat.presentation.drawing.palette import TONES
-from offbeat.presentation.drawing.pictures import EmbeddedFigure, Link
+from offbeat.presentation.drawing.picture_files import EmbeddedFigure, Link
 
 
 class Text(Struct, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ from offbeat.presentation.drawing.axes import POINTS, framed_axes, legend_beside
 from offbeat.presentation.drawing.grid_figure import grid_figure
 from offbeat.presentation.drawing.page import Facts, Lines, Section, ShownGrid, Text
 from offbeat.presentation.drawing.palette import BLUE, BROWN, GREY, INK, LINES, MARKERS, MUTED
-from offbeat.presentation.drawing.pictures import Album, EmbeddedFigure
+from offbeat.presentation.drawing.picture_files import Album, EmbeddedFigure
 from offbeat.presentation.drawing.sheet import width_of
 from offbeat.presentation.pages.clock_check_tables import label, latency_grid, left_out, proofs, tables
 

@@ -9,7 +9,7 @@ import numpy as np
 from offbeat.base.units import amount
 from offbeat.presentation.drawing import page
 from offbeat.presentation.drawing.page import Section, Text
-from offbeat.presentation.drawing.pictures import Album
+from offbeat.presentation.drawing.picture_files import Album
 from offbeat.presentation.pictures.iterations import (
     collectives_figure,
     histogram_figure,

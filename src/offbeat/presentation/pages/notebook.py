@@ -250,7 +250,7 @@ def trace_html(summary: Summary) -> str:
 def tuned_html(outcome: Outcome, installation: Installation, directory: Path, report: Path) -> str:
     """Returns the first sections of the report of a tuned program: the verdict with the use of the files, and
     where the time goes."""
-    from offbeat.presentation.drawing.pictures import Album
+    from offbeat.presentation.drawing.picture_files import Album
     from offbeat.presentation.pages.tuned_program import first_sections
 
     parts: list[Part] = []

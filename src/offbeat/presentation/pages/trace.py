@@ -24,11 +24,11 @@ from offbeat.presentation.drawing.axes import (
     titled_figure,
     whole_numbers,
 )
-from offbeat.presentation.drawing.delays import BAND, time_unit
 from offbeat.presentation.drawing.page import Code, Details, Facts, Section, Text
 from offbeat.presentation.drawing.palette import BLUE, BROWN, GREY, MUTED, ORANGE
-from offbeat.presentation.drawing.pictures import Album
-from offbeat.presentation.drawing.ranks import draw_delays
+from offbeat.presentation.drawing.picture_files import Album
+from offbeat.presentation.drawing.rank_delays import draw_delays
+from offbeat.presentation.drawing.terminal_bars import BAND, time_unit
 from offbeat.trace.calls.arrivals import Arrivals
 from offbeat.trace.calls.call_aggregates import upper_ns
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, file_stem_of

@@ -11,7 +11,7 @@ from offbeat.base.units import amount
 from offbeat.libraries.installations.installation import Installation
 from offbeat.presentation.drawing import page
 from offbeat.presentation.drawing.page import Code, Lines, Part, Section, Text
-from offbeat.presentation.drawing.pictures import Album
+from offbeat.presentation.drawing.picture_files import Album
 from offbeat.presentation.pages.trace import delay_figure
 from offbeat.presentation.pictures.prediction import prediction_figure
 from offbeat.presentation.pictures.time_use import time_use_figure

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from offbeat.base.errors import BadInput
 from offbeat.base.units import format_size
 from offbeat.presentation.drawing.axes import style_axes
-from offbeat.presentation.drawing.delays import time_unit
 from offbeat.presentation.drawing.palette import BLUE, INK, ORANGE
-from offbeat.presentation.drawing.pictures import check_picture_path, write_picture
+from offbeat.presentation.drawing.picture_files import check_picture_path, write_picture
+from offbeat.presentation.drawing.terminal_bars import time_unit
 from offbeat.simulation.algorithms.exits import SimulatedExits, summary
 from offbeat.simulation.algorithms.message_drawing import heading
 from offbeat.simulation.algorithms.messages import CallMessages, Message

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from offbeat.libraries.calibration.fit import FITTED_VALUES, Residual
-from offbeat.libraries.calibration.measurements import Measurements
+from offbeat.libraries.calibration.measured_times import Measurements
 from offbeat.presentation.drawing.axes import style_axes
 from offbeat.presentation.drawing.palette import LINES
-from offbeat.presentation.drawing.pictures import write_picture
+from offbeat.presentation.drawing.picture_files import write_picture
 
 
 def picture(measured: Measurements, fit_residuals: list[Residual], path: Path) -> None:

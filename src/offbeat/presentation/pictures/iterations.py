@@ -19,10 +19,10 @@ from offbeat.presentation.drawing.axes import (
     titled_figure,
     whole_numbers,
 )
-from offbeat.presentation.drawing.delays import time_unit
 from offbeat.presentation.drawing.iterations import draw_performance, draw_skew
 from offbeat.presentation.drawing.palette import GREY, INK, LINES, MUTED, ORANGE, SKY
 from offbeat.presentation.drawing.sheet import shortened
+from offbeat.presentation.drawing.terminal_bars import time_unit
 from offbeat.programs.iterations.iterations import NEVER
 from offbeat.programs.iterations.report import Report
 from offbeat.programs.iterations.timelines import COLLECTIVE, MESSAGE, WAITING, TimelineCalls

@@ -14,9 +14,9 @@ from offbeat.presentation.drawing.axes import (
     titled_figure,
     whole_numbers,
 )
-from offbeat.presentation.drawing.delays import time_unit
 from offbeat.presentation.drawing.palette import LINES, MARKERS, MUTED
 from offbeat.presentation.drawing.phase_space import phase_space_grid
+from offbeat.presentation.drawing.terminal_bars import time_unit
 from offbeat.programs.iterations.report import Report, Similarity
 from offbeat.programs.iterations.similarity import Clusters
 

@@ -13,11 +13,11 @@ from matplotlib.ticker import FuncFormatter
 
 from offbeat.base.errors import BadInput
 from offbeat.base.units import format_size
-from offbeat.partitioned.model import Times, mean_delay_s
+from offbeat.partitioned.gain_model import Times, mean_delay_s
 from offbeat.partitioned.predictions import MessageTimes, ReadySource
 from offbeat.presentation.drawing.axes import POINTS, style_axes, time_axis
 from offbeat.presentation.drawing.palette import BLUE, INK, ORANGE
-from offbeat.presentation.drawing.pictures import check_picture_path, write_picture
+from offbeat.presentation.drawing.picture_files import check_picture_path, write_picture
 
 SIZES = np.unique(np.round(2 ** np.arange(10, 26.01, 0.5)).astype(int))
 DELAYS_S = np.logspace(-7, -1, 61)

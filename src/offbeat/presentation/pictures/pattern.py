@@ -19,9 +19,9 @@ from offbeat.base.units import amount
 from offbeat.model.pattern.pattern_file import Pattern
 from offbeat.model.pattern.replay_file import Replay, mean_pattern
 from offbeat.presentation.drawing.axes import style_axes
-from offbeat.presentation.drawing.delays import BAND, time_unit
-from offbeat.presentation.drawing.pictures import check_picture_path, write_picture
-from offbeat.presentation.drawing.ranks import FEW, draw_delays
+from offbeat.presentation.drawing.picture_files import check_picture_path, write_picture
+from offbeat.presentation.drawing.rank_delays import FEW, draw_delays
+from offbeat.presentation.drawing.terminal_bars import BAND, time_unit
 
 
 def picture(patterns: Iterable[Pattern | Replay], path: Path) -> None:

@@ -17,7 +17,7 @@ from offbeat.model.platform.topologies import topology_of
 from offbeat.model.platform.topology import Groups, Levels
 from offbeat.presentation.drawing.axes import style_axes
 from offbeat.presentation.drawing.palette import LINES
-from offbeat.presentation.drawing.pictures import write_picture
+from offbeat.presentation.drawing.picture_files import write_picture
 
 MAX_DRAWN = 16
 """The most switches of a level, or groups, that are drawn; the label states their number."""

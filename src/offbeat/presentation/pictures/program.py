@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from offbeat.base.units import amount
 from offbeat.presentation.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.presentation.drawing.iterations import draw_performance, draw_skew
-from offbeat.presentation.drawing.pictures import write_picture
+from offbeat.presentation.drawing.picture_files import write_picture
 from offbeat.programs.simulation.iterations import Iterations
 from offbeat.programs.simulation.summary import skews
 

@@ -33,7 +33,7 @@ from offbeat.model.study.schema import (
     Study,
 )
 from offbeat.model.study.study_file import from_structure
-from offbeat.presentation.drawing.pictures import write_pictures
+from offbeat.presentation.drawing.picture_files import write_pictures
 from offbeat.presentation.reproduction.claims import NAMED, Reproduction, sentences
 from offbeat.presentation.reproduction.maps import algorithms_of, map_figure, maps
 from offbeat.simulation.calls import catalogue

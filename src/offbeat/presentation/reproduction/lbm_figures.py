@@ -15,7 +15,7 @@ from offbeat.base.errors import BadInput
 from offbeat.presentation.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.presentation.drawing.iterations import draw_bounds
 from offbeat.presentation.drawing.palette import BLUE, GREEN, GREY, INK, PALE_BLUE, VERMILION
-from offbeat.presentation.drawing.pictures import write_pictures
+from offbeat.presentation.drawing.picture_files import write_pictures
 from offbeat.presentation.reproduction.claims import Claim, Observation, Reproduction, simulated_sentence
 from offbeat.presentation.reproduction.lbm_runs import (
     NOISE,

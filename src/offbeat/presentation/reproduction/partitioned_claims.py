@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations, takewhile
 
 from offbeat.base.units import US_PER_MB, amount, enumeration, format_size
-from offbeat.partitioned.model import gain_by_delay_rate
+from offbeat.partitioned.gain_model import gain_by_delay_rate
 from offbeat.presentation.reproduction.claims import Claim, Observation, all_hold, explained, most_hold
 from offbeat.presentation.reproduction.partitioned_figure import AGGREGATIONS, RMA, aggregated, each_partition
 from offbeat.presentation.reproduction.partitioned_lines import Measured

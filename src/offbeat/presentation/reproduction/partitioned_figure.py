@@ -14,9 +14,7 @@ from msgspec import Struct
 from offbeat.base.errors import BadInput
 from offbeat.base.units import format_size, parse_size
 from offbeat.libraries.launch.cores import available
-from offbeat.model.study.schema import (
-    RepetitionsSection,
-)
+from offbeat.model.study.schema import RepetitionsSection
 
 POINT_TO_POINT = ("single", "many", "library")
 RMA_PASSIVE = ("rma_passive_single", "rma_passive_many")

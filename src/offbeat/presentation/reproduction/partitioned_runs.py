@@ -21,7 +21,7 @@ from offbeat.model.study.schema import (
     Study,
 )
 from offbeat.model.study.study_file import LoadedStudy, from_structure
-from offbeat.presentation.drawing.pictures import write_pictures
+from offbeat.presentation.drawing.picture_files import write_pictures
 from offbeat.presentation.reproduction.claims import Reproduction
 from offbeat.presentation.reproduction.partitioned_claims import remarks, sentences
 from offbeat.presentation.reproduction.partitioned_figure import LANES, PAPER_RULE, Setting

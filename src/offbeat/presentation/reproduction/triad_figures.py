@@ -19,7 +19,7 @@ from offbeat.model.platform.machine import load as load_platform
 from offbeat.presentation.drawing.axes import framed_axes, legend_beside, titled_figure
 from offbeat.presentation.drawing.iterations import draw_performance
 from offbeat.presentation.drawing.phase_space import phase_space_grid
-from offbeat.presentation.drawing.pictures import write_pictures
+from offbeat.presentation.drawing.picture_files import write_pictures
 from offbeat.presentation.reproduction.claims import Claim, Observation, Reproduction, simulated_sentence
 from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.program_file import load as load_program

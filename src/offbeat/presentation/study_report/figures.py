@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.presentation.drawing.axes import MARGIN, style_axes, titled_figure
 from offbeat.presentation.drawing.palette import GREY, INK, MUTED, ORANGE
-from offbeat.presentation.drawing.ranks import draw_delays
+from offbeat.presentation.drawing.rank_delays import draw_delays
 from offbeat.presentation.drawing.sheet import Sheet, width_of
 from offbeat.selection.choices import wording
 

@@ -19,7 +19,7 @@ from offbeat.base.errors import BadInput
 from offbeat.measurement.results.read import Results
 from offbeat.presentation.drawing.grid_figure import grid_figure
 from offbeat.presentation.drawing.page import ShownGrid, page, source_of
-from offbeat.presentation.drawing.pictures import Album, EmbeddedFigure, Progress
+from offbeat.presentation.drawing.picture_files import Album, EmbeddedFigure, Progress
 from offbeat.presentation.study_report import facts, figures, labels, outcome, plot_data
 from offbeat.presentation.study_report.configurations import views
 from offbeat.presentation.study_report.grids import grids

@@ -19,7 +19,7 @@ from offbeat.measurement.results.read import Results
 from offbeat.model.pattern.shapes import SHAPES, delays
 from offbeat.model.study.case import PARTITIONED_SEND
 from offbeat.model.study.case_expansion import SENDER
-from offbeat.presentation.drawing.delays import BAND
+from offbeat.presentation.drawing.terminal_bars import BAND
 from offbeat.presentation.study_report.configurations import ConfigurationView
 from offbeat.presentation.study_report.figures import PatternPlot
 from offbeat.selection.choices import wording

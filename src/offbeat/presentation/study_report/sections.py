@@ -31,7 +31,7 @@ from offbeat.presentation.drawing.page import (
     Text,
     environment,
 )
-from offbeat.presentation.drawing.pictures import EmbeddedFigure
+from offbeat.presentation.drawing.picture_files import EmbeddedFigure
 from offbeat.presentation.selection.text import headline
 from offbeat.presentation.study_report import facts, labels, outcome
 from offbeat.presentation.study_report.configurations import ConfigurationView

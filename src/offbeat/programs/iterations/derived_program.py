@@ -26,8 +26,8 @@ from offbeat.programs.description.schema import Family, NoiseSection, PhaseSecti
 from offbeat.programs.iterations.iteration_calls import IterationCalls, read_calls
 from offbeat.programs.iterations.iterations import MOST_CELLS, Iterations, caller_label, find_iterations
 from offbeat.programs.iterations.phases import TracedPhase, TracedPhases, traced_phases
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.communicators import Communicator
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.files.trace_folder import Progress, Trace
 from offbeat.trace.summary_tables import library_name
 

@@ -17,8 +17,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from offbeat.programs.iterations.domains import Domains
 from offbeat.programs.iterations.iteration_table import IterationTable
+from offbeat.programs.iterations.memory_domains import Domains
 from offbeat.programs.iterations.phases import TracedPhases
 from offbeat.programs.iterations.step_effect import Estimate, against_lockstep, computation_out_of_step
 from offbeat.programs.simulation.lockstep import gain

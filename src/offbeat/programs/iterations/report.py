@@ -9,11 +9,11 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from offbeat.base.units import amount, format_time
-from offbeat.programs.iterations.domains import Domains, domains_of
 from offbeat.programs.iterations.idle_waves import IdleWave, idle_waves
 from offbeat.programs.iterations.iteration_calls import read_calls
 from offbeat.programs.iterations.iteration_table import IterationTable, read_table
 from offbeat.programs.iterations.iterations import MOST_CELLS, find_iterations
+from offbeat.programs.iterations.memory_domains import Domains, domains_of
 from offbeat.programs.iterations.performance import Performance, Skews, performance, skews_of, uneven_work_s
 from offbeat.programs.iterations.phases import traced_phases
 from offbeat.programs.iterations.similarity import Clusters, Components, clusters, components, correlations

@@ -1,11 +1,11 @@
 """The trace of a simulated program, written while it is simulated.
 
 The parts of the simulator's log become rows of the ranks' files: a step of work none, any other step its
-calls (:mod:`offbeat.programs.simulation.traced_calls`). The first call of a step begins, and the last ends,
-when the simulated rank begins and ends the step. In between, a blocking send ends when the simulation says
-so, and posting a message takes the platform's ``send_overhead``; but every call takes at least a nanosecond,
-because calls of a trace differ by their times. Ranks whose steps take no time are therefore some nanoseconds
-late.
+calls (:mod:`offbeat.programs.simulation.simulated_calls`). The first call of a step begins, and the last
+ends, when the simulated rank begins and ends the step. In between, a blocking send ends when the simulation
+says so, and posting a message takes the platform's ``send_overhead``; but every call takes at least a
+nanosecond, because calls of a trace differ by their times. Ranks whose steps take no time are therefore some
+nanoseconds late.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from offbeat.base.errors import BadInput
 from offbeat.base.units import amount, rounded_size
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.programs.simulation.simulate import Log, Progress, Run, Simulated
-from offbeat.programs.simulation.traced_calls import (
+from offbeat.programs.simulation.simulated_calls import (
     CONSTRUCTOR,
     WORLD,
     call_definitions,

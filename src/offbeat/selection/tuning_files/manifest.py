@@ -122,7 +122,7 @@ FOLDER = "tuning"
 """The folder of the tuning files in a result directory."""
 
 MANIFEST = "tuning.json"
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Manifest(Struct, frozen=True, kw_only=True):

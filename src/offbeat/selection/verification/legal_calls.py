@@ -10,7 +10,7 @@ import polars as pl
 from msgspec import Struct
 
 from offbeat.base.units import amount
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.legal_calls.algorithm_checks import (
     DRAWS,
     PROOF_SEED,

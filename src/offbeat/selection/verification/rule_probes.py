@@ -18,7 +18,7 @@ from offbeat.libraries.families.library import Steering, Variable
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.driver import CommandRefused, Driver, DriverLost
 from offbeat.libraries.launch.driver_protocol import CallArguments, Check
-from offbeat.measurement.engines.launches import Launches, LaunchSpec
+from offbeat.measurement.engines.driver_launches import Launches, LaunchSpec
 from offbeat.measurement.proofs.prove import call_arguments, fingerprint, observe_evidence
 from offbeat.model.study.algorithm import DEFAULT, Algorithm, Verdict
 from offbeat.model.study.case import Case

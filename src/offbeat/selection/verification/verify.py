@@ -16,7 +16,7 @@ from offbeat.libraries.installations.build import build_native
 from offbeat.libraries.installations.find import choose
 from offbeat.libraries.installations.installation import Installation
 from offbeat.libraries.launch.batch_job import current
-from offbeat.measurement.engines.launches import Launches
+from offbeat.measurement.engines.driver_launches import Launches
 from offbeat.measurement.results import layout
 from offbeat.measurement.results.read import Results
 from offbeat.measurement.runs.run_progress import ProgressListener

@@ -20,10 +20,10 @@ from offbeat.trace.calls.call_aggregates import (
     CallAggregates,
     quantile_ns,
 )
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.call_sites import site_labels
 from offbeat.trace.calls.call_times import NONBLOCKING, PERSISTENT
 from offbeat.trace.calls.communicators import communicator_groups
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import Trace
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from offbeat.trace.calls.call_bytes import MessageSizes
 from offbeat.trace.calls.lane_windows import Columns
-from offbeat.trace.calls.message_sizes import MessageSizes
 from offbeat.trace.files import format as form
 from offbeat.trace.files.rank_file import RankFile
 from offbeat.trace.files.trace_folder import Trace

@@ -2,7 +2,7 @@
 
 OTF2 is for Vampir and the tools of Score-P, and needs the Python package ``otf2``. A rank is a process, a
 lane a location; calls are regions with MPI collective events. The bytes sent and received are those of a
-process's role in the collective (:mod:`offbeat.trace.calls.message_sizes`); on an inter-communicator, where
+process's role in the collective (:mod:`offbeat.trace.calls.call_bytes`); on an inter-communicator, where
 the sizes of the two groups are not recorded for each call, both are the message size. Point-to-point calls
 are in every format: events of messages in Perfetto's and OTF2's, a second file of Parquet and CSV.
 """
@@ -26,7 +26,7 @@ import offbeat
 from offbeat.base.atomic_write import atomic_writer, write_error
 from offbeat.base.errors import BadInput
 from offbeat.model.study.collectives import PROPERTIES
-from offbeat.trace.calls.message_sizes import UNEVEN, Role, collective_name, exchanged_bytes
+from offbeat.trace.calls.call_bytes import UNEVEN, Role, collective_name, exchanged_bytes
 from offbeat.trace.exports.export_tables import MESSAGES_SUFFIX, TABLES, csv_table, parquet_table
 from offbeat.trace.files.record_table import COLUMNS, MESSAGE_COLUMNS, message_pieces, pieces, rows_in_order
 from offbeat.trace.files.trace_folder import Progress, Trace

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from offbeat.trace.calls.message_sizes import MessageSizes
+from offbeat.trace.calls.call_bytes import MessageSizes
 from offbeat.trace.files import format as form
 from offbeat.trace.files.trace_folder import Progress, Trace
 from offbeat.trace.messages.message_batches import CallTimes, is_without_communicator

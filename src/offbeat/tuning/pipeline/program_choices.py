@@ -26,9 +26,9 @@ from offbeat.selection.choices.delay_table import Configuration, configurations_
 from offbeat.selection.tuning_files.safe_choices import RuleKey, rule_key
 from offbeat.tuning.pipeline.traced_calls import LEAST_GAIN
 from offbeat.tuning.prediction.measured_configuration import Estimate, total
-from offbeat.tuning.prediction.predict import TracedProgram
 from offbeat.tuning.prediction.prediction import Part, changes, common, part_time
-from offbeat.tuning.prediction.recorded import RecordedRun, TracedCalls
+from offbeat.tuning.prediction.program_prediction import TracedProgram
+from offbeat.tuning.prediction.recorded_calls import RecordedRun, TracedCalls
 from offbeat.tuning.trial.choices import TrialChoice, planned
 
 TUNED, HEAVIEST = "tuned", "heaviest"

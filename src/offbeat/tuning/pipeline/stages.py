@@ -71,8 +71,8 @@ from offbeat.tuning.pipeline.traced_calls import Selected, SelectedCalls, select
 from offbeat.tuning.pipeline.traced_study import Section, launch_of, write_patterns, write_study
 from offbeat.tuning.pipeline.trial_runs import FEWEST_ROUNDS, tried
 from offbeat.tuning.prediction.measured_configuration import measurements
-from offbeat.tuning.prediction.predict import traced_program
 from offbeat.tuning.prediction.prediction import Prediction
+from offbeat.tuning.prediction.program_prediction import traced_program
 from offbeat.tuning.trial import trial
 from offbeat.tuning.trial.choices import TrialChoice, write_tuning_files
 

@@ -18,13 +18,13 @@ from offbeat.base.units import amount
 from offbeat.libraries.families.libraries import recognise
 from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.model.study.schema import EXTENTS
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.call_site_stats import CallSiteStats, file_stem_of
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.calls.sparsity import sparsity_text
 from offbeat.trace.files.trace_folder import Trace
 from offbeat.trace.recommendation import Candidate, candidates, changeable_s, mean_over_calls, with_arrivals
 from offbeat.trace.summary import Summary
-from offbeat.tuning.prediction.recorded import size_bytes
+from offbeat.tuning.prediction.recorded_calls import size_bytes
 
 LEAST_SHARE = 0.001
 """Calls that take a smaller share of the run time after the last arrival are not worth measuring."""

@@ -13,11 +13,11 @@ from offbeat.base.units import amount
 from offbeat.model.study.algorithm import DEFAULT
 from offbeat.selection.tuning_files.manifest import TuningFiles
 from offbeat.selection.tuning_files.tuning_plan import Rule
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.summary import Summary
 from offbeat.tuning.prediction.prediction import Prediction
-from offbeat.tuning.prediction.recorded import BLOCKING, all_calls, size_bytes
+from offbeat.tuning.prediction.recorded_calls import BLOCKING, all_calls, size_bytes
 
 MOST_NAMED = 4
 """Limit of rows of calls that are named in a sentence."""

@@ -31,7 +31,7 @@ from offbeat.model.study.communicators import CommunicatorLayout
 from offbeat.selection.choices.coverage import covering_size, size_ranges
 from offbeat.selection.choices.delay_table import NO_DELAY, Configuration, DelayTable, delay_tables
 from offbeat.trace.summary_tables import library_name
-from offbeat.tuning.prediction.recorded import TracedCalls
+from offbeat.tuning.prediction.recorded_calls import TracedCalls
 
 if TYPE_CHECKING:
     from offbeat.measurement.results.read import Results

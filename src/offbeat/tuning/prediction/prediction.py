@@ -29,7 +29,7 @@ from offbeat.tuning.prediction.measured_configuration import (
     delay,
     total,
 )
-from offbeat.tuning.prediction.recorded import RecordedRun, TracedCalls
+from offbeat.tuning.prediction.recorded_calls import RecordedRun, TracedCalls
 
 
 class Part(Struct, frozen=True, kw_only=True, eq=False):

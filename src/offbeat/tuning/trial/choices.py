@@ -18,7 +18,7 @@ from offbeat.selection.choices.choose import Choice, choose
 from offbeat.selection.tuning_files.export import plan_for, write
 from offbeat.selection.tuning_files.manifest import TuningFiles, write_manifest
 from offbeat.selection.tuning_files.tuning_plan import Rule, TuningPlan
-from offbeat.tuning.prediction.recorded import TracedCalls
+from offbeat.tuning.prediction.recorded_calls import TracedCalls
 from offbeat.tuning.trial.variant import Variant, file_name
 
 

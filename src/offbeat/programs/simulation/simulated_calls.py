@@ -23,7 +23,7 @@ from offbeat.programs.description.neighbours import Messages, messages
 from offbeat.programs.description.program_file import Program
 from offbeat.programs.description.schema import PhaseSection
 from offbeat.programs.simulation.steps import DOUBLE_BYTES, Steps, collective_size, communicators_of
-from offbeat.trace.calls.message_sizes import WITH_BLOCK_SUMS
+from offbeat.trace.calls.call_bytes import WITH_BLOCK_SUMS
 from offbeat.trace.files import encode
 from offbeat.trace.files import format as form
 

@@ -28,7 +28,7 @@ from offbeat.tuning.prediction.prediction import (
     common,
     part_of,
 )
-from offbeat.tuning.prediction.recorded import RecordedRun, TracedCalls, calls_of, recorded_run
+from offbeat.tuning.prediction.recorded_calls import RecordedRun, TracedCalls, calls_of, recorded_run
 
 LEAST_WEIGHT = 0.001
 """Calls whose operation takes a smaller share of the run are excluded from a prediction of all calls."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from offbeat.base.units import amount, format_size
 from offbeat.libraries.calibration.fit import Piece, pieces_of
-from offbeat.libraries.calibration.measurements import (
+from offbeat.libraries.calibration.measured_times import (
     LateReceiverPoint,
     Measurements,
     Memory,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from offbeat.base.units import amount, format_time
 from offbeat.model.pattern.pattern_file import Pattern
 from offbeat.model.pattern.replay_file import Replay, mean_pattern
-from offbeat.presentation.drawing.ranks import maxima_by_group
+from offbeat.presentation.drawing.rank_delays import maxima_by_group
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 BAND = (0.05, 0.95)

@@ -18,9 +18,9 @@ from offbeat.base.errors import BadInput
 from offbeat.base.units import format_time
 from offbeat.model.study.collectives import PROPERTIES
 from offbeat.model.study.communicators import CommunicatorLayout
+from offbeat.trace.calls.call_bytes import collective_name
 from offbeat.trace.calls.call_site_stats import CallSiteStats, description_of, file_stem_of, size_text
 from offbeat.trace.calls.critical_delays import critical_shares
-from offbeat.trace.calls.message_sizes import collective_name
 from offbeat.trace.files.trace_folder import Trace
 from offbeat.trace.recommendation import NO_OPERATION
 from offbeat.trace.summary import Summary
