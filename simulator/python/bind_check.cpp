@@ -26,13 +26,6 @@ schedule::WriteProgram writer(const algorithms::Algorithm &algorithm,
     };
 }
 
-template <typename Number> nb::object array_of(std::vector<Number> numbers) {
-    auto *vector = new std::vector<Number>(std::move(numbers));
-    const nb::capsule owner(
-        vector, [](void *pointer) noexcept { delete static_cast<std::vector<Number> *>(pointer); });
-    return nb::cast(nb::ndarray<nb::numpy, Number>(vector->data(), {vector->size()}, owner));
-}
-
 /** Writes the programs of a call of a listed algorithm and calls `action` with them. */
 template <typename Action> auto with_programs(Action action) {
     return [action](const std::string &collective, const std::string &family, const std::string &name,
@@ -60,7 +53,7 @@ nb::dict messages_as_arrays(const std::vector<Program> &programs, const schedule
         std::vector<std::decay_t<decltype(drawn_messages[0].*member)>> numbers;
         for (const auto &message : drawn_messages)
             numbers.push_back(message.*member);
-        return array_of(std::move(numbers));
+        return nb::cast(array_of(std::move(numbers)));
     };
     nb::dict arrays;
     arrays["source"] = column(&schedule::DrawnMessage::source);

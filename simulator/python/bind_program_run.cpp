@@ -103,16 +103,6 @@ nb::ndarray<nb::numpy, const Number> view(const std::vector<Number> &numbers, nb
     return nb::ndarray<nb::numpy, const Number>(numbers.data(), {numbers.size()}, owner);
 }
 
-/** Numbers that Python owns from now on. */
-template <typename Number> nb::ndarray<nb::numpy, Number> array_of(std::vector<Number> numbers) {
-    auto vector = std::make_unique<std::vector<Number>>(std::move(numbers));
-    Number *const data = vector->data();
-    const size_t size = vector->size();
-    const nb::capsule owner(
-        vector.release(), [](void *pointer) noexcept { delete static_cast<std::vector<Number> *>(pointer); });
-    return nb::ndarray<nb::numpy, Number>(data, {size}, owner);
-}
-
 } // namespace
 
 void bind_program_run(nb::module_ &module) {

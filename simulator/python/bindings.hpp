@@ -8,15 +8,20 @@
 #include "schedule/program.hpp"
 
 #include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
 
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace offbeat::python {
+
+namespace nb = nanobind;
 
 /** A Call that owns the nodes of its ranks. Not to be copied or moved: call points into it. */
 class OwnedCall {
@@ -53,6 +58,16 @@ class OwnedCalls {
     schedule::CommunicatorLayout layout_;
     std::deque<OwnedCall> calls_; /**< by communicator */
 };
+
+/** Numbers that Python owns from now on. */
+template <typename Number> nb::ndarray<nb::numpy, Number> array_of(std::vector<Number> numbers) {
+    auto vector = std::make_unique<std::vector<Number>>(std::move(numbers));
+    Number *const data = vector->data();
+    const size_t size = vector->size();
+    const nb::capsule owner(
+        vector.release(), [](void *pointer) noexcept { delete static_cast<std::vector<Number> *>(pointer); });
+    return nb::ndarray<nb::numpy, Number>(data, {size}, owner);
+}
 
 /** Raises std::invalid_argument with a sentence. */
 schedule::Collective collective_named(const std::string &name);

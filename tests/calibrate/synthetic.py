@@ -23,8 +23,7 @@ from offbeat.model.platform.schema import MemorySection
 
 class SyntheticProbe:
     """See :class:`offbeat.libraries.calibration.measurement_plan.Probe`. ``noise`` is the relative deviation
-    of each
-    time.
+    of each time.
     """
 
     def __init__(self, platform: Platform, machine: Machine, noise: float = 0.0, seed: int = 1) -> None:
