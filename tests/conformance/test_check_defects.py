@@ -113,8 +113,8 @@ def test_a_report_names_the_call_that_hangs_and_the_one_that_crashes(
     program: Path, some_mpi_installation: Installation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for defect, case, where in (
-        ("hang", "startall-two", "in MPI_Startall(2, both)"),
-        ("crash", "pready-list", "rank 0: signal 11 in MPI_Pready_list(5, odd, one.request)"),
+        ("hang", "startall-two", "in MPI_Startall(2, request_pair)"),
+        ("crash", "pready-list", "rank 0: signal 11 in MPI_Pready_list(5, odd, msg.request)"),
     ):
         monkeypatch.setenv("CONFORMANCE_DEFECT", defect)
         done = checked(program, some_mpi_installation, tmp_path / defect, timeout_s=5.0)
