@@ -98,7 +98,8 @@ def test_each_approach_has_its_number_of_messages(approach: str, setting: int, c
 
 def test_learning_tries_the_numbers_of_the_native_library() -> None:
     native = Path(__file__).parents[2] / "native/partitioned/layout_test.c"
-    table = native.read_text(encoding="utf-8").split("expected_iterations[][OFFBEAT_PARTITIONED_CANDIDATES] =", 1)[1]
+    beginning = "expected_iterations[][OFFBEAT_PARTITIONED_CANDIDATES] ="
+    table = native.read_text(encoding="utf-8").split(beginning, 1)[1]
     rows = [list(map(int, row.split(","))) for row in re.findall(r"{([\d, ]+)}", table.split(";", 1)[0])]
     assert len(rows) > 10
     for row in rows:
