@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import re
+import io
 from collections.abc import Iterable, Iterator, Mapping
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import polars as pl
 from polars.io.plugins import register_io_source
@@ -28,13 +27,30 @@ def write_parquet(
         yield from frames
 
     table = register_io_source(source, schema=dict(schema))
+    target = _Target(stream)
     try:
-        table.sink_parquet(stream, compression="zstd", metadata=dict(metadata or {}))
+        table.sink_parquet(cast("BinaryIO", target), compression="zstd", metadata=dict(metadata or {}))
     except pl.exceptions.ComputeError as error:
-        raise _disk_error(error) or error from error
+        raise target.error or error from error
 
 
-def _disk_error(error: Exception) -> OSError | None:
-    """The operating system's error that polars states in its message, if it does."""
-    number = re.search(r"\(os error (\d+)\)", str(error))
-    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
+class _Target(io.RawIOBase):
+    """The stream that polars writes to; ``error`` is that of a failed write, which polars tells as a text."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        """True: the stream is open for writing."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write and flush, so that an error of the disk is known here."""
+        try:
+            count = self._stream.write(data)
+            self._stream.flush()
+        except OSError as error:
+            self.error = error
+            raise
+        return count
