@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -37,6 +38,8 @@ def _expand(node: Any, form: Form) -> Any:
     expansion = {
         key: _expand(value, form) for key, value in node.items() if key not in ("x-unit", "x-choice")
     }
+    if isinstance(node.get("description"), str):
+        expansion["description"] = cleandoc(node["description"])  # msgspec does so from version 0.23 on
     if "x-choice" in node:
         expansion["enum"] = list(form.vocabulary[node["x-choice"]].choices)
     return _quantity(expansion, node["x-unit"]) if "x-unit" in node else expansion
