@@ -120,7 +120,7 @@ def test_rules_are_counted_and_failures_give_a_warning(tmp_path: Path, outcome: 
     assert observed == "reduce_intra_binomial; indistinguishable from 1 algorithm"
     study = factory.results(tmp_path, factory.case_frame(["chain"], factory.SHAPES))
     notices = warnings(study, factory.shown(study), status)
-    assert any("was not proved to obey" in notice.what for notice in notices) == warned
+    assert any("was not proved to obey" in notice.observation for notice in notices) == warned
 
 
 def test_proofs_of_files_rewritten_later_are_ignored(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ CASES: dict[str, tuple[pl.DataFrame, dict[str, Any], str, str]] = {
 @pytest.mark.parametrize("name", list(CASES))
 def test_a_warning_has_observation_reason_and_remedy(tmp_path: Path, name: str) -> None:
     cases, more, what, remedy = CASES[name]
-    matching = [notice for notice in notices(tmp_path, cases, **more) if what in notice.what]
+    matching = [notice for notice in notices(tmp_path, cases, **more) if what in notice.observation]
     assert len(matching) == 1
     assert remedy in matching[0].remedy
     assert matching[0].why.endswith((".", "."))
@@ -122,12 +122,12 @@ def test_a_quarantined_case_keeps_its_reason(tmp_path: Path) -> None:
         status=pl.when(pl.col("algorithm") == "b").then(pl.lit("quarantined")).otherwise("status"),
         reason=pl.lit("rank 3 died of signal 11"),
     )
-    (notice,) = (n for n in notices(tmp_path, cases) if "quarantined" in n.what)
+    (notice,) = (n for n in notices(tmp_path, cases) if "quarantined" in n.observation)
     assert notice.details == ["reduce b, 2 cases: rank 3 died of signal 11"]
 
 
 def test_imports_get_no_warnings_about_missing_facts(tmp_path: Path) -> None:
     study = factory.imported("hydra-32x32-micro-benchmark", tmp_path / "hydra")
-    assert [notice.what for notice in warnings(study, factory.shown(study))] == [
+    assert [notice.observation for notice in warnings(study, factory.shown(study))] == [
         "6 caveats on single choices."
     ]
