@@ -31,8 +31,9 @@ void knomial(Rank &rank, int64_t radix);
  * operation does not commute. */
 ParameterisedFunction task_tree;
 ParameterisedFunction task_chain; /**< as task_tree along a chain: `chunk_size`, `buffer_per_child` */
-/** Open MPI's pipelines along trees, in segments of `segment` bytes (0: one segment). Leaves with more than
- * `requests` segments (if not 0) keep at most so many synchronous sends open. `fanout` of the chain. */
+/** Open MPI's pipelines along trees, in segments of `segment` bytes (0: one segment). A leaf with more
+ * segments than `requests` has at most `requests` synchronous sends open at the same time (0: no limit).
+ * `fanout` is the number of chains. */
 ParameterisedFunction chain, pipeline, binary, pipelined_binomial;
 /** Open MPI's pipeline along a binary tree in rank order to rank p - 1, which sends the result to the root.
  */

@@ -1,4 +1,4 @@
-"""Cases of partitioned sends: stored and read again, and told apart by their partitions."""
+"""Cases of partitioned sends: stored and read again, and distinguished by their partitions."""
 
 from __future__ import annotations
 

@@ -132,8 +132,8 @@ def export(
 ) -> TuningFiles:
     """Write the tuning files of a selection from ``results``.
 
-    ``includes_indistinguishable`` says whether the selection has algorithms that cannot be told from others;
-    the other arguments are those of :meth:`offbeat.Selection.export`.
+    ``includes_indistinguishable`` says whether the selection has algorithms that are indistinguishable from
+    others; the other arguments are those of :meth:`offbeat.Selection.export`.
     """
     _check_options(format_version, allow_wrong_results, beyond)
     choices = exportable_choices(selection, partial=partial)

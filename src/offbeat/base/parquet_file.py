@@ -35,7 +35,7 @@ def write_parquet(
 
 
 class _Target(io.RawIOBase):
-    """The stream that polars writes to; ``error`` is that of a failed write, which polars tells as a text."""
+    """The stream that polars writes to; ``error`` is the error of a write, which polars reports as text."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream

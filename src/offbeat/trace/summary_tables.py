@@ -1,4 +1,4 @@
-"""The summary of a trace as tables and lines: where the time goes, how late ranks arrive, who is late."""
+"""The summary of a trace as tables and lines: where the time goes, and which ranks arrive how late."""
 
 from __future__ import annotations
 
